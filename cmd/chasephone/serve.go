@@ -1,0 +1,353 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"chasephone/config"
+	"chasephone/internal/carrier"
+	"chasephone/internal/carrier/twilio"
+	"chasephone/internal/drain"
+	"chasephone/internal/gates"
+	"chasephone/internal/pgserver"
+	"chasephone/internal/store"
+	"chasephone/internal/telemetry"
+	"chasephone/internal/tick"
+)
+
+const (
+	storeConns = 12
+	riverConns = 8
+	// stopTimeout is how long a stop waits for calls in progress to be answered and recorded.
+	stopTimeout = 3 * time.Minute
+)
+
+type serveCmd struct {
+	Embedded bool `help:"Bring a PostgreSQL of its own, under DATA_DIR."`
+	Demo     bool `help:"Ring only a simulated telephone company, with sample follow-ups."`
+}
+
+// Run runs the daemon until ctx ends.
+func (c serveCmd) Run(ctx context.Context, p process) error {
+	environ := p.environ
+	if c.Demo {
+		environ = demoEnvironment(environ)
+	}
+	conf, err := config.Load(environ, config.Options{Embedded: c.Embedded, Demo: c.Demo})
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLogger(p.stderr, conf.Logging.Level, conf.Logging.Format)
+	for _, warning := range conf.Warnings() {
+		log.Warn(warning)
+	}
+	d := &daemon{conf: conf, log: log, id: uuid.NewString(), registry: telemetry.NewRegistry(buildVersion(), runtime.Version())}
+	return d.run(ctx, c, p)
+}
+
+// daemon is one running chasephone.
+type daemon struct {
+	conf     config.Config
+	log      *slog.Logger
+	id       string
+	registry *prometheus.Registry
+	db       atomic.Pointer[store.Store] // set once it is ready
+	others   int                         // daemons whose limits differ, as last logged
+}
+
+func (d *daemon) run(ctx context.Context, c serveCmd, p process) error {
+	health := telemetry.Health{Addr: d.conf.HTTP.MetricsAddr, Registry: d.registry, Ready: d.ready, Log: d.log}
+	server, err := health.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	url := d.conf.Database.URL.Reveal()
+	gone := make(<-chan struct{})
+	if c.Embedded {
+		pg, err := d.embedded(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err := pg.Stop(); err != nil {
+				d.log.Error("stopping the embedded PostgreSQL", "err", err)
+			}
+		}()
+		url, gone = pg.URL(), pg.Done()
+		// So that commands find the database: DATABASE_URL_FILE names this file.
+		if err := os.WriteFile(d.urlFile(), []byte(url+"\n"), 0o600); err != nil {
+			return fmt.Errorf("writing where the database is: %w", err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-gone:
+			cancel(errors.New("the embedded PostgreSQL ended by itself: see its log above"))
+		case <-ctx.Done():
+		}
+	}()
+	served := make(chan error, 1)
+	go func() {
+		err := server.Run(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		served <- err
+	}()
+	err = d.serve(ctx, c, p, url, server.Addr())
+	cancel(nil)
+	<-served
+	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil // told to stop while starting
+	}
+	d.log.Info("stopped")
+	return err
+}
+
+func (d *daemon) urlFile() string { return filepath.Join(d.conf.Database.Dir, "database-url") }
+
+func (d *daemon) embedded(ctx context.Context) (*pgserver.Server, error) {
+	dir, err := filepath.Abs(filepath.Join(d.conf.Database.Dir, "postgres"))
+	if err != nil {
+		return nil, fmt.Errorf("finding DATA_DIR %s: %w", d.conf.Database.Dir, err)
+	}
+	d.log.Info("starting the embedded PostgreSQL", "folder", dir)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	return pgserver.Start(ctx, pgserver.Options{DataDir: dir, Log: d.log})
+}
+
+// serve is the daemon once there is a database to talk to.
+func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsAddr string) error {
+	db, err := d.connect(ctx, url, storeConns)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := d.schema(ctx, db, c.Embedded || c.Demo); err != nil {
+		return err
+	}
+	carriers, samples, err := d.carriers(ctx, c, db)
+	if err != nil {
+		return err
+	}
+	if samples != nil {
+		defer samples.stop()
+	}
+	db.With(store.Config{
+		Daemon: d.id, Carriers: carriers, Unknowns: d.conf.Gates.LineUnknowns, Defaults: defaults(d.conf), Log: d.log,
+	})
+	if err := d.enter(ctx, db); err != nil {
+		return err
+	}
+	d.db.Store(db)
+
+	collector := store.NewCollector(db, d.registry)
+	drained := drain.New(drain.Config{
+		Store: db, Carriers: carriers,
+		Gates:    gates.Chain(gates.Options{HoursOff: !d.conf.Gates.CallingHours}),
+		NewToken: uuid.NewString, Identify: identify,
+		Metrics: drain.NewMetrics(d.registry), Log: d.log,
+	})
+	riverDB, err := d.connect(ctx, url, riverConns)
+	if err != nil {
+		return err
+	}
+	defer riverDB.Close()
+	client, err := tick.NewClient(tick.ClientConfig{
+		Pool: riverDB.Pool, Pooled: riverDB.Pooled, Fence: db, Drain: drained, Metrics: tick.NewMetrics(d.registry), Log: d.log,
+	})
+	if err != nil {
+		return err
+	}
+	// River is stopped by us, in our order, and not by ctx.
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("starting River: %w", err)
+	}
+	if samples != nil {
+		if err := samples.add(ctx, db); err != nil {
+			return err
+		}
+		environment := "DATABASE_URL=..."
+		if c.Embedded {
+			environment = "DATABASE_URL_FILE=" + d.urlFile()
+		}
+		samples.tell(p.stdout, metricsAddr, environment)
+	}
+	d.log.Info("serving", "version", buildVersion(), "daemon", d.id, "metrics", metricsAddr, "pooled", db.Pooled)
+
+	upkeep := make(chan struct{})
+	go func() {
+		defer close(upkeep)
+		tick.Upkeep(ctx, d.log,
+			tick.Step{Name: "sweep", Do: drained.Sweep},
+			tick.Step{Name: "heartbeat", Do: func(ctx context.Context) error { return d.heartbeat(ctx, db, collector) }},
+			tick.Step{Name: "tally", Do: db.Tally},
+			tick.Step{Name: "gauges", Do: collector.Refresh},
+		)
+	}()
+	(&tick.Ticker{Fence: db, Client: client, Log: d.log}).Run(ctx)
+
+	// No new claims; calls in progress are awaited and recorded.
+	d.log.Info("stopping: awaiting calls in progress")
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := client.Stop(stopCtx); err != nil {
+		d.log.Error("stopping River", "err", err)
+	}
+	drained.Stop(stopCtx)
+	<-upkeep
+	if err := db.Leave(stopCtx); err != nil {
+		d.log.Warn("leaving the list of live daemons", "err", err)
+	}
+	return nil
+}
+
+// connect waits for the database: one that is not up yet is no reason to give up.
+func (d *daemon) connect(ctx context.Context, url string, conns int32) (*store.Store, error) {
+	pause, told := 200*time.Millisecond, false
+	for {
+		db, err := store.Connect(ctx, url, conns)
+		if err == nil {
+			return db, nil
+		}
+		if !store.Unreachable(err) {
+			return nil, err
+		}
+		if !told {
+			d.log.Warn("the database cannot be reached: waiting for it", "err", err)
+			told = true
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		pause = min(2*pause, 2*time.Second)
+	}
+}
+
+// schema brings the schema up where that is this daemon's to do, and else waits for it.
+func (d *daemon) schema(ctx context.Context, db *store.Store, ours bool) error {
+	if ours {
+		applied, err := db.Migrate(ctx)
+		if err != nil {
+			return err
+		}
+		if len(applied) > 0 {
+			d.log.Info("brought the schema up", "applied", len(applied))
+		}
+		return nil
+	}
+	told := false
+	for {
+		err := db.Usable(ctx)
+		if err == nil {
+			return nil
+		}
+		if !told {
+			d.log.Warn("waiting for a schema that can be used", "err", err)
+			told = true
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// carriers makes what this daemon can call with: the environment's accounts, or in a
+// demonstration the simulator and nothing else.
+func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (map[string]drain.Carrier, *demo, error) {
+	account := d.conf.Carriers.Twilio
+	conf := twilio.Config{
+		AccountSID: account.AccountSID, AuthToken: account.AuthToken.Reveal(), BaseURL: account.BaseURL,
+		PublicURL: d.conf.HTTP.PublicURL, CallsPerSecond: account.CallsPerSecond,
+	}
+	var samples *demo
+	if c.Demo {
+		if err := db.ClaimDemo(ctx); err != nil {
+			return nil, nil, err
+		}
+		var err error
+		if samples, err = startDemo(ctx, d.log); err != nil {
+			return nil, nil, err
+		}
+		conf = samples.account()
+	} else if err := db.RefuseDemo(ctx); err != nil {
+		return nil, nil, err
+	}
+	metrics := carrier.NewMetrics(d.registry, twilio.Name)
+	if conf.AccountSID == "" {
+		d.log.Warn("no carrier is configured: every line is not ready")
+		return map[string]drain.Carrier{}, samples, nil
+	}
+	one, err := twilio.New(conf, carrier.NewTransport(carrier.Options{
+		Carrier: twilio.Name, AllowLoopback: c.Demo || d.conf.Carriers.AllowLoopback, Observe: metrics.Observe,
+	}))
+	if err != nil {
+		return nil, samples, err
+	}
+	return map[string]drain.Carrier{twilio.Name: one}, samples, nil
+}
+
+// enter puts this daemon's limits in force and gives the default tenant the line that the
+// environment names.
+func (d *daemon) enter(ctx context.Context, db *store.Store) error {
+	host, _ := os.Hostname()
+	before, err := db.SetLimits(ctx, d.conf.Limits(), fmt.Sprintf("daemon %s on %s (pid %d)", d.id, host, os.Getpid()))
+	if err != nil {
+		return err
+	}
+	if now := d.conf.Limits(); before != now {
+		d.log.Warn("limits changed: this daemon's environment is in force for the whole fleet", "before", fmt.Sprintf("%+v", before), "now", fmt.Sprintf("%+v", now))
+	}
+	if from := d.conf.Carriers.Twilio.From; !from.IsZero() {
+		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: twilio.Name, Caller: from})
+		if err != nil {
+			return err
+		}
+		if changed {
+			d.log.Info("the default tenant's line is set by TWILIO_FROM", "line", "default", "caller", from)
+		}
+	}
+	return nil
+}
+
+func (d *daemon) heartbeat(ctx context.Context, db *store.Store, collector *store.Collector) error {
+	n, err := db.Heartbeat(ctx, d.conf.Limits())
+	if err != nil {
+		return err
+	}
+	collector.Disagree(n)
+	if n > 0 && n != d.others {
+		d.log.Warn("daemons of this fleet have different limits in their environments: the newest start's are in force", "others", n)
+	}
+	d.others = n
+	return nil
+}
+
+// ready says why this daemon cannot do its work.
+func (d *daemon) ready(ctx context.Context) error {
+	db := d.db.Load()
+	if db == nil {
+		return errors.New("starting")
+	}
+	return db.Usable(ctx)
+}

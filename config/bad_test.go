@@ -1,0 +1,129 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"chasephone/config"
+)
+
+// TestBadValues sets one variable wrong at a time: each is one line that names it and shows
+// the value, or hides it.
+func TestBadValues(t *testing.T) {
+	t.Parallel()
+	durations := []string{
+		"0s", "-1m", "60", "1 m", " 1m", "1m ", "1M", "soon", "NaN", "Inf", "1e3s", "999999999h", "9223372036854775808ns",
+		"\u0661m", "1m\n", "1.0000001s", "25h", "999ms", "1,5s", "\xff",
+	}
+	integers := []string{"-1", "+2", "1.0", "1e1", " 1", "1 ", "0x1", "1_0", "\u0661", "99999999999999999999", "one", "NaN"}
+	addresses := []string{"8080", "localhost", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "::1:8080", "a b:80", "http://x:80", "x:80/", "\u0661:80"}
+	urls := []string{
+		"calls.example.com", "//calls.example.com", "/path", "ftp://calls.example.com", "https://", "https://:443", "https:calls.example.com",
+		"https://calls.example.com?x=1", "https://calls.example.com/?", "https://calls.example.com#x", "https://u@calls.example.com",
+		"https://calls.example.com:0x50", "https://calls.example.com:65536", "https://calls example.com", " https://calls.example.com",
+		"https://\u0441alls.example.com", "https://calls.example.com\n", `https://calls.example.com\x`, "https://..", "javascript:alert(1)",
+	}
+	for name, values := range map[string][]string{
+		"DATABASE_URL":                  {"mysql://localhost/x", "localhost:5432/x", "chasephone", "postgres://h:port/x", "postgres://h:1,i:70000/x", "postgres://h/\x00", "postgres:h"},
+		"DATA_DIR":                      {" ", "/data\n", "/da\x00ta", "/data ", "\xff"},
+		"HTTP_ADDR":                     addresses,
+		"METRICS_ADDR":                  append(addresses, "127.0.0.1:8080"),
+		"PUBLIC_URL":                    urls,
+		"LOG_LEVEL":                     {"loud", "info ", "info+1", "0", "\u0130nfo"},
+		"LOG_FORMAT":                    {"xml", "text,json", "j\u017fon"},
+		"PHONE_FOLLOWUP_TICK":           append(durations, "1h1s"),
+		"PHONE_FOLLOWUP_PER_TICK":       append(integers, "0", "101"),
+		"PHONE_FOLLOWUP_RETRY_AFTER":    append(durations, "24h1ms"),
+		"PHONE_FOLLOWUP_MAX_LATE_HOURS": append(integers, "0", "73", "24h", "1.5"),
+		"PHONE_FOLLOWUP_DIAL_TIMEOUT":   append(durations, "2m1s"),
+		"PHONE_FOLLOWUP_DIAL_SLOTS":     append(integers, "0", "4097"),
+		"PHONE_FOLLOWUP_DRAINERS":       append(integers, "0", "65"),
+		"PHONE_FOLLOWUP_QUARANTINE":     append(durations, "24h1s"),
+		"PHONE_DEFAULT_REGION":          {"ZZ", "USA", "U", "1", "001", "U\u0405", "US,CA", " US"},
+		"IDEMPOTENCY_KEY_HOURS":         append(integers, "0", "721", "24h"),
+		"GATE_CALLING_HOURS":            {"true", "1", "yes", "/etc/chasephone/hours.json", "on off", " on"},
+		"GATE_COUNTRIES":                {"USA", "US,", ",US", "US,,CA", "US;CA", "US CA", "ZZ", "*"},
+		"GATE_LINE_UNKNOWNS":            append(integers, "101"),
+		"CARRIER_ALLOW_LOOPBACK":        {"true", "1", "yes"},
+		"TWILIO_BASE_URL":               urls,
+		"TWILIO_CALLS_PER_SECOND":       {"-1", "+1", "NaN", "Inf", "1e2", "0x1p1", ".5", "1.", "1,5", "1.0001", "1000.001", "1 ", "\u0661", strings.Repeat("9", 400)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, value := range values {
+				checkOneLine(t, name, value, databaseURL, name+"="+value)
+			}
+		})
+	}
+	for name, values := range map[string][]string{
+		"TWILIO_ACCOUNT_SID": {"AC123", "SK0123456789abcdef0123456789abcdef", "AC0123456789abcdef0123456789abcdeg", "AC0123456789abcdef0123456789abcdef "},
+		"TWILIO_AUTH_TOKEN":  {"two words", "token\n", "t\u00f6ken", "\x00"},
+		"TWILIO_FROM":        {"14155550123", "+1 415 555 0123", "+04155550123", "+123456", "+1234567890123456", "+1415555012x", "+1\u0664155550123", "tel:+14155550123"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, value := range values {
+				checkOneLine(t, name, value, databaseURL, accountSID, authToken, name+"="+value)
+			}
+		})
+	}
+}
+
+func checkOneLine(t *testing.T, name, value string, environ ...string) {
+	t.Helper()
+	_, err := config.Load(environ, config.Options{})
+	if err == nil {
+		t.Errorf("%s=%q was accepted", name, value)
+		return
+	}
+	line := err.Error()
+	if !strings.HasPrefix(line, name+" is ") || strings.Contains(line, "\n") || !strings.Contains(line, ": accepts ") {
+		t.Errorf("%s=%q: %q is not one line that names it", name, value, line)
+	}
+}
+
+func TestBaseURLMustBePublic(t *testing.T) {
+	t.Parallel()
+	local := []string{
+		"localhost:4010", "sim.localhost", "127.0.0.1:4010", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1",
+		"172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "0.0.0.0", "100.64.0.1", "carrier-sim:4010",
+		"[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1", "sim.local", "localhost.",
+	}
+	for _, host := range local {
+		for _, scheme := range []string{"http://", "https://"} {
+			checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "TWILIO_BASE_URL="+scheme+host)
+			load(t, config.Options{}, databaseURL, "CARRIER_ALLOW_LOOPBACK=on", "TWILIO_BASE_URL="+scheme+host)
+		}
+	}
+	for _, host := range []string{"api.twilio.com", "api.ie1.twilio.com:443", "8.8.8.8", "[2001:4860:4860::8888]", "example.com."} {
+		load(t, config.Options{}, databaseURL, "TWILIO_BASE_URL=https://"+host)
+		checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "TWILIO_BASE_URL=http://"+host)
+		checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "CARRIER_ALLOW_LOOPBACK=on", "TWILIO_BASE_URL=http://"+host)
+	}
+}
+
+func TestTwilioComesTogether(t *testing.T) {
+	t.Parallel()
+	const from = "TWILIO_FROM=+14155550123"
+	for _, one := range []struct {
+		set  []string
+		want []string
+	}{
+		{[]string{accountSID}, []string{"TWILIO_AUTH_TOKEN"}},
+		{[]string{authToken}, []string{"TWILIO_ACCOUNT_SID"}},
+		{[]string{from}, []string{"TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN"}},
+		{[]string{accountSID, from}, []string{"TWILIO_AUTH_TOKEN"}},
+		{[]string{"TWILIO_ACCOUNT_SID=x", from}, []string{"TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN"}},
+	} {
+		var got []string
+		for _, m := range mistakes(t, config.Options{}, append(one.set, databaseURL)...) {
+			got = append(got, m.Name)
+		}
+		if strings.Join(got, " ") != strings.Join(one.want, " ") {
+			t.Errorf("%q: mistakes in %q, want %q", one.set, got, one.want)
+		}
+	}
+	if c := load(t, config.Options{}, databaseURL, accountSID, authToken); !c.Carriers.Twilio.Configured() || !c.Carriers.Twilio.From.IsZero() {
+		t.Errorf("an account without a caller number: %+v", c.Carriers.Twilio)
+	}
+}

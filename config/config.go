@@ -1,0 +1,125 @@
+// Package config is the whole environment of chasephone as one typed struct, and the only
+// place that reads it.
+//
+// The struct's tags are the one source of truth: what a variable is called and means, its
+// default and what is accepted. The checks, the README's table (Table) and example.env
+// (Example) are all made from them.
+//
+//	env         the variable's name; NAME_FILE names a file that holds the value instead
+//	envDefault  its value where it is unset or empty; without it, it has none
+//	doc         what it is
+//	min, max    bounds of a number or a duration, both allowed
+//	oneof       the words that are accepted
+//	form, accepts  the check a text must pass (forms.go), and that check in words
+//	example     what example.env shows, commented out, where there is no default
+//	secret      its value is never shown
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"chasephone/internal/followup"
+	"chasephone/internal/phone"
+)
+
+// Config is the environment, read, checked and complete. Get one from Load.
+type Config struct {
+	Database  Database  `title:"Database"`
+	HTTP      HTTP      `title:"HTTP"`
+	Logging   Logging   `title:"Logging"`
+	FollowUps FollowUps `title:"Limits"`
+	Intake    Intake    `title:"Intake"`
+	Gates     Gates     `title:"Gates"`
+	Carriers  Carriers  `title:"Carriers"`
+
+	ignored []string // what Options made Load leave out, for Warnings
+}
+
+// Database says where the data is.
+type Database struct {
+	// URL is empty when, and only when, the daemon runs embedded. What pgx itself objects
+	// to (an unknown sslmode, say) shows only when it is given the URL.
+	URL Secret `env:"DATABASE_URL" secret:"true" form:"database" accepts:"a postgres:// URL, or libpq's keyword=value form" example:"postgres://chasephone@localhost:5432/chasephone" doc:"The database. Its first schema in the search path holds everything. Required, unless serve runs --embedded."`
+	Dir string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder: the embedded PostgreSQL, and what this daemon remembers of its attempts."`
+}
+
+// HTTP says where the daemon listens and how the world reaches it.
+type HTTP struct {
+	Addr        string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" form:"address" accepts:"host:port, with a port from 0 to 65535" doc:"Where the console, the API and the webhooks listen."`
+	MetricsAddr string `env:"METRICS_ADDR" envDefault:"127.0.0.1:9464" form:"address" accepts:"host:port, with a port from 0 to 65535" doc:"Where /metrics, /healthz and /readyz listen."`
+	// PublicURL has no slash at its end; empty where unset.
+	PublicURL string `env:"PUBLIC_URL" form:"url" accepts:"an http or https URL without user, query or fragment" example:"https://calls.example.com" doc:"How carriers and people reach HTTP_ADDR from outside; webhook addresses begin with it."`
+}
+
+// Logging says how much is logged, and in which form.
+type Logging struct {
+	Level  slog.Level `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error" doc:"The least severe lines that are logged."`
+	Format string     `env:"LOG_FORMAT" envDefault:"text" oneof:"text json" doc:"The form of a log line."`
+}
+
+// FollowUps are the limits this daemon brings. The daemon that started last sets those in
+// force for the whole fleet, so decide by what the database holds, not by these.
+type FollowUps struct {
+	Tick         time.Duration `env:"PHONE_FOLLOWUP_TICK" envDefault:"1m" min:"1s" max:"1h" doc:"Length of a slot: in each, some follow-ups are drained."`
+	PerTick      int           `env:"PHONE_FOLLOWUP_PER_TICK" envDefault:"2" min:"1" max:"100" doc:"Follow-ups of one tenant drained in one slot, in the whole fleet."`
+	RetryAfter   time.Duration `env:"PHONE_FOLLOWUP_RETRY_AFTER" envDefault:"1h" min:"1s" max:"24h" doc:"How long a line that is not ready is left alone."`
+	MaxLateHours int           `env:"PHONE_FOLLOWUP_MAX_LATE_HOURS" envDefault:"24" min:"1" max:"72" doc:"More than this many hours after its due_at a follow-up is closed as missed, never rung. Above 24 the start says so loudly."`
+	DialTimeout  time.Duration `env:"PHONE_FOLLOWUP_DIAL_TIMEOUT" envDefault:"10s" min:"1s" max:"2m" doc:"How long a carrier's answer is awaited before the attempt counts as uncertain."`
+	DialSlots    int           `env:"PHONE_FOLLOWUP_DIAL_SLOTS" envDefault:"64" min:"1" max:"4096" doc:"Requests to carriers in flight in one daemon."`
+	Drainers     int           `env:"PHONE_FOLLOWUP_DRAINERS" envDefault:"1" min:"1" max:"64" doc:"Drain jobs per slot, spread over the fleet."`
+	// Quarantine is what protects from a process that was paused just before it sent, so
+	// the short ones that are accepted are for trials.
+	Quarantine time.Duration `env:"PHONE_FOLLOWUP_QUARANTINE" envDefault:"15m" min:"1s" max:"24h" doc:"How long after the last instant of an answer a person must wait to say that an uncertain call did not ring. Short ones are for trials only."`
+}
+
+// Intake says how what integrators hand in is read.
+type Intake struct {
+	// Region is an ISO 3166 code in capitals.
+	Region   string `env:"PHONE_DEFAULT_REGION" envDefault:"US" form:"region" accepts:"a two-letter ISO 3166 region, such as US or GB" doc:"The region of numbers written without a country code."`
+	KeyHours int    `env:"IDEMPOTENCY_KEY_HOURS" envDefault:"24" min:"1" max:"720" doc:"Hours for which a repeated Idempotency-Key gets the stored answer."`
+}
+
+// Gates are the settings of the gates that have some.
+type Gates struct {
+	CallingHours bool `env:"GATE_CALLING_HOURS" envDefault:"on" doc:"Whether calls wait for the hours in which the person called may be called. With off, which the start says loudly, people are rung at night."`
+	// Countries is never empty after Load: where unset, it is the default region.
+	Countries    []string `env:"GATE_COUNTRIES" form:"regions" accepts:"two-letter ISO 3166 regions with commas between, such as US,CA" example:"US,CA" doc:"Regions whose numbers may be called. Unset: the default region only."`
+	LineUnknowns int      `env:"GATE_LINE_UNKNOWNS" envDefault:"3" min:"0" max:"100" doc:"Unknown answers in a row after which a line is held; 0 is never."`
+}
+
+// Carriers are the telephone companies' accounts.
+type Carriers struct {
+	AllowLoopback bool   `env:"CARRIER_ALLOW_LOOPBACK" envDefault:"off" doc:"Whether a carrier's base URL may be a loopback or private address, and there plain http: for simulators."`
+	Twilio        Twilio `title:"Twilio"`
+}
+
+// Twilio is a Twilio account. Without one, Configured is false.
+type Twilio struct {
+	AccountSID string `env:"TWILIO_ACCOUNT_SID" form:"sid" accepts:"AC and 32 hexadecimal digits" example:"AC00000000000000000000000000000000" doc:"The Twilio account. It and its token come together."`
+	AuthToken  Secret `env:"TWILIO_AUTH_TOKEN" secret:"true" form:"token" accepts:"the account's token: letters, digits and signs, no spaces" example:"the-account-token" doc:"The account's token; it also verifies Twilio's webhooks."`
+	// From prints masked, as every number does.
+	From phone.Number `env:"TWILIO_FROM" form:"e164" accepts:"a number in E.164 form: + and 7 to 15 digits, nothing between" example:"+14155550123" doc:"The caller number. With it the default tenant has a line named default."`
+	// BaseURL has no slash at its end.
+	BaseURL string `env:"TWILIO_BASE_URL" envDefault:"https://api.twilio.com" form:"url" accepts:"an http or https URL without user, query or fragment" doc:"Where Twilio's API is: https and public, unless CARRIER_ALLOW_LOOPBACK is on."`
+	// CallsPerSecond of zero is no pacing; the least other one is 0.001.
+	CallsPerSecond float64 `env:"TWILIO_CALLS_PER_SECOND" envDefault:"1" min:"0" max:"1000" doc:"Calls a line starts in a second, so that Twilio queues none; 0 is no pacing."`
+}
+
+// Configured reports whether there is an account to call with.
+func (t Twilio) Configured() bool { return t.AccountSID != "" }
+
+// Limits are the limits this environment asks for (rule R17).
+func (c Config) Limits() followup.Limits {
+	f := c.FollowUps
+	return followup.Limits{
+		Tick:        f.Tick,
+		PerTick:     f.PerTick,
+		RetryAfter:  f.RetryAfter,
+		MaxLate:     time.Duration(f.MaxLateHours) * time.Hour,
+		DialTimeout: f.DialTimeout,
+		DialSlots:   f.DialSlots,
+		Drainers:    f.Drainers,
+		Quarantine:  f.Quarantine,
+	}
+}

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// longestFile bounds what is read of a NAME_FILE, in bytes.
+const longestFile = 64 << 10
+
+// readFile reads a value from a file. Newlines at its end are not part of the value. A file
+// with nothing in it is an error: it was named for a reason, and its content is missing.
+func readFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", withoutPath(err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading, so nothing can be lost
+	content, err := io.ReadAll(io.LimitReader(f, longestFile+1))
+	if err != nil {
+		return "", withoutPath(err)
+	}
+	if len(content) > longestFile {
+		return "", fmt.Errorf("it is longer than %d bytes", longestFile)
+	}
+	value := strings.TrimRight(string(content), "\r\n")
+	if value == "" {
+		return "", errors.New("it is empty")
+	}
+	return value, nil
+}
+
+// withoutPath is an error of the file system without the path, which may be a secret that
+// was put where its file's name belongs.
+func withoutPath(err error) error {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathError.Err
+	}
+	return err
+}

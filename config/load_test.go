@@ -1,0 +1,146 @@
+package config_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"chasephone/config"
+	"chasephone/internal/followup"
+)
+
+const (
+	databaseURL = "DATABASE_URL=postgres://chasephone@localhost/chasephone"
+	accountSID  = "TWILIO_ACCOUNT_SID=AC0123456789abcdef0123456789abcdef"
+	authToken   = "TWILIO_AUTH_TOKEN=fedcba9876543210fedcba9876543210"
+)
+
+// mistakes loads an environment, beside a database, that must be wrong.
+func mistakes(t *testing.T, o config.Options, environ ...string) config.Mistakes {
+	t.Helper()
+	_, err := config.Load(environ, o)
+	found, ok := errors.AsType[config.Mistakes](err)
+	if !ok {
+		t.Fatalf("Load(%q) = %v, want mistakes", environ, err)
+	}
+	return found
+}
+
+func load(t *testing.T, o config.Options, environ ...string) config.Config {
+	t.Helper()
+	c, err := config.Load(environ, o)
+	if err != nil {
+		t.Fatalf("Load(%q): %v", environ, err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c := load(t, config.Options{}, databaseURL)
+	if got, want := c.Limits(), followup.DefaultLimits(); got != want {
+		t.Errorf("Limits() = %+v, want %+v", got, want)
+	}
+	if got := c.Gates.Countries; len(got) != 1 || got[0] != "US" {
+		t.Errorf("countries = %q, want the default region only", got)
+	}
+	if !c.Gates.CallingHours || c.Gates.LineUnknowns != 3 || c.Carriers.AllowLoopback || c.Carriers.Twilio.Configured() {
+		t.Errorf("gates %+v, carriers %+v", c.Gates, c.Carriers)
+	}
+	if c.HTTP.Addr != "127.0.0.1:8080" || c.HTTP.MetricsAddr != "127.0.0.1:9464" || c.Carriers.Twilio.CallsPerSecond != 1 {
+		t.Errorf("http %+v, twilio %+v", c.HTTP, c.Carriers.Twilio)
+	}
+	if got := c.Warnings(); len(got) != 0 {
+		t.Errorf("Warnings() = %q, want none", got)
+	}
+}
+
+func TestEverythingSet(t *testing.T) {
+	t.Parallel()
+	c := load(
+		t, config.Options{}, "DATABASE_URL=host=/run/postgresql dbname=x", "DATA_DIR=./data",
+		"HTTP_ADDR=:8081", "METRICS_ADDR=[::1]:0", "PUBLIC_URL=https://calls.example.com/phone/", "LOG_LEVEL=DEBUG", "LOG_FORMAT=json",
+		"PHONE_FOLLOWUP_TICK=1.5s", "PHONE_FOLLOWUP_PER_TICK=100", "PHONE_FOLLOWUP_RETRY_AFTER=24h", "PHONE_FOLLOWUP_MAX_LATE_HOURS=72",
+		"PHONE_FOLLOWUP_DIAL_TIMEOUT=2m", "PHONE_FOLLOWUP_DIAL_SLOTS=4096", "PHONE_FOLLOWUP_DRAINERS=064", "PHONE_FOLLOWUP_QUARANTINE=1s",
+		"PHONE_DEFAULT_REGION=gb", "IDEMPOTENCY_KEY_HOURS=1", "GATE_CALLING_HOURS=off", "GATE_COUNTRIES=US, ca,US", "GATE_LINE_UNKNOWNS=0",
+		"CARRIER_ALLOW_LOOPBACK=on", accountSID, authToken, "TWILIO_FROM=+14155550123",
+		"TWILIO_BASE_URL=http://localhost:4010/", "TWILIO_CALLS_PER_SECOND=0.5",
+	)
+	want := followup.Limits{
+		Tick: 1500 * time.Millisecond, PerTick: 100, RetryAfter: 24 * time.Hour, MaxLate: 72 * time.Hour,
+		DialTimeout: 2 * time.Minute, DialSlots: 4096, Drainers: 64, Quarantine: time.Second,
+	}
+	if got := c.Limits(); got != want {
+		t.Errorf("Limits() = %+v, want %+v", got, want)
+	}
+	for what, pair := range map[string][2]string{
+		"database":  {c.Database.URL.Reveal(), "host=/run/postgresql dbname=x"},
+		"public":    {c.HTTP.PublicURL, "https://calls.example.com/phone"},
+		"base":      {c.Carriers.Twilio.BaseURL, "http://localhost:4010"},
+		"level":     {c.Logging.Level.String(), "DEBUG"},
+		"region":    {c.Intake.Region, "GB"},
+		"countries": {strings.Join(c.Gates.Countries, " "), "US CA"},
+		"from":      {c.Carriers.Twilio.From.E164(), "+14155550123"},
+		"token":     {c.Carriers.Twilio.AuthToken.Reveal(), "fedcba9876543210fedcba9876543210"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s = %q, want %q", what, pair[0], pair[1])
+		}
+	}
+	if got := strings.Join(c.Warnings(), "\n"); strings.Count(got, "\n") != 1 ||
+		!strings.Contains(got, "PHONE_FOLLOWUP_MAX_LATE_HOURS is 72") || !strings.Contains(got, "GATE_CALLING_HOURS is off") {
+		t.Errorf("Warnings() = %q", got)
+	}
+}
+
+func TestEmptyIsUnset(t *testing.T) {
+	t.Parallel()
+	load(t, config.Options{}, databaseURL, "PHONE_FOLLOWUP_TICK=", "TWILIO_FROM=", "GATE_COUNTRIES=", "LOG_LEVEL_FILE=", "GATE_TYPO=")
+}
+
+func TestAllMistakesAtOnceInOrder(t *testing.T) {
+	t.Parallel()
+	found := mistakes(
+		t, config.Options{}, "GATE_WHATEVER=1", "TWILIO_CALLS_PER_SECOND=-1", "PHONE_FOLLOWUP_TICK=0s",
+		"PHONE_FOLLOWUP_DRAINERS=none", "IDEMPOTENCY_HOURS=3", "LOG_LEVEL=loud", authToken,
+	)
+	want := `DATABASE_URL is unset: accepts a postgres:// URL, or libpq's keyword=value form; serve --embedded needs none
+LOG_LEVEL is "loud": accepts debug, info, warn or error
+PHONE_FOLLOWUP_TICK is "0s": accepts a duration from 1s to 1h in whole milliseconds, with its unit, such as 1m
+PHONE_FOLLOWUP_DRAINERS is "none": accepts a whole number from 1 to 64
+TWILIO_ACCOUNT_SID is unset: accepts AC and 32 hexadecimal digits; it is needed with the others of Twilio
+TWILIO_CALLS_PER_SECOND is "-1": accepts a decimal number from 0 to 1000 with at most three places
+GATE_WHATEVER is "1": there is no such variable; did you mean GATE_COUNTRIES?
+IDEMPOTENCY_HOURS is "3": there is no such variable; did you mean IDEMPOTENCY_KEY_HOURS?`
+	if got := found.Error(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	t.Parallel()
+	for unknown, meant := range map[string]string{
+		"PHONE_FOLLOWUP_TIKC":             "PHONE_FOLLOWUP_TICK",
+		"PHONE_FOLLOWUP_TICKS":            "PHONE_FOLLOWUP_TICK",
+		"PHONE_FOLLOWUP_":                 "PHONE_FOLLOWUP_TICK",
+		"PHONE_FOLLOWUP_DIAL":             "PHONE_FOLLOWUP_DIAL_TIMEOUT",
+		"PHONE_FOLLOWUP_RETRY":            "PHONE_FOLLOWUP_RETRY_AFTER",
+		"PHONE_FOLLOWUP_MAX_LATE":         "PHONE_FOLLOWUP_MAX_LATE_HOURS",
+		"PHONE_FOLLOWUP_QUARRANTINE":      "PHONE_FOLLOWUP_QUARANTINE",
+		"PHONE_FOLLOWUP_QUARRANTINE_FILE": "PHONE_FOLLOWUP_QUARANTINE_FILE",
+		"GATE_COUNTRY":                    "GATE_COUNTRIES",
+		"GATE_COUNTRY_FILE":               "GATE_COUNTRIES_FILE",
+		"GATE_CALLING_HOUR":               "GATE_CALLING_HOURS",
+		"IDEMPOTENCY_KEY_HUORS":           "IDEMPOTENCY_KEY_HOURS",
+	} {
+		found := mistakes(t, config.Options{}, databaseURL, unknown+"=1")
+		if len(found) != 1 || found[0].Name != unknown || !strings.HasSuffix(found[0].Text, "did you mean "+meant+"?") {
+			t.Errorf("%s: %v, want %s suggested", unknown, found, meant)
+		}
+	}
+	load(t, config.Options{}, databaseURL, "TWILIO_API_KEY=other tools have it", "GATEWAY=1", "phone_followup_tick=1")
+	if got := mistakes(t, config.Options{}, databaseURL, "GATE_\nX=1").Error(); strings.Contains(got, "\n") {
+		t.Errorf("a name broke its line: %q", got)
+	}
+}

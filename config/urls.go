@@ -1,0 +1,95 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// isURL reports whether a text is an http or https URL that paths can be appended to.
+func isURL(raw string) bool {
+	if !printable.MatchString(raw) || strings.ContainsAny(raw, `?#\`) {
+		return false
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	return u.Opaque == "" && u.User == nil && isHost(u.Hostname()) && (u.Port() == "" || isPort(u.Port()))
+}
+
+// isDatabase checks the outside of a database's URL, hosts separated by commas included. It
+// leaves the parameters to pgx, which reads more than the environment to judge them.
+func isDatabase(raw string) bool {
+	if !isText(raw) {
+		return false
+	}
+	if !strings.Contains(raw, "://") {
+		key, _, isPair := strings.Cut(raw, "=")
+		return isPair && wordOnly(strings.TrimSpace(key))
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return false
+	}
+	if strings.Contains(u.EscapedPath(), "@") {
+		return false // a password with a bare / in it: what follows would be taken for the database
+	}
+	for host := range strings.SplitSeq(u.Host, ",") {
+		if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") && !isPort(host[i+1:]) {
+			return false
+		}
+	}
+	return true
+}
+
+func wordOnly(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+}
+
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// isPublic reports whether a host may be on the internet, by its looks alone: no name is
+// resolved here, so the transport must look again at the address it connects to.
+func isPublic(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return isPublicIP(ip)
+	}
+	labels := strings.Split(strings.TrimSuffix(strings.ToLower(host), "."), ".")
+	last := labels[len(labels)-1]
+	// A last label that begins with a digit is an address in an old spelling: 127.1, 0x7f.1.
+	if len(labels) < 2 || last[0] >= '0' && last[0] <= '9' {
+		return false
+	}
+	return !slices.Contains([]string{"localhost", "local", "internal", "localdomain"}, last)
+}
+
+func isPublicIP(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	if ip.Zone() != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return false
+	}
+	for _, special := range []string{
+		"0.0.0.0/8",     // this network
+		"100.64.0.0/10", // behind a provider's NAT
+		"64:ff9b::/96",  // IPv4, private ones too, seen through NAT64
+		"2002::/16",     // the same through 6to4
+	} {
+		if netip.MustParsePrefix(special).Contains(ip) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLoopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}

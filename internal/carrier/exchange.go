@@ -1,0 +1,98 @@
+package carrier
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	maxHeader  = 64 << 10 // bytes of a reply's header, interim replies included
+	maxBody    = 64 << 10 // bytes of a reply's body
+	maxInterim = 8        // 1xx replies before the one that counts
+)
+
+// encode writes the whole request down, so that sending it is one Write.
+func encode(target *url.URL, req Request) ([]byte, error) {
+	r := http.Request{
+		Method: http.MethodPost,
+		URL:    target,
+		Header: http.Header{
+			"Authorization": {req.Authorization},
+			"Content-Type":  {req.ContentType},
+			"Accept":        {"application/json"},
+			"User-Agent":    {"chasephone"},
+		},
+		Body:          io.NopCloser(bytes.NewReader(req.Body)),
+		ContentLength: int64(len(req.Body)),
+		Close:         true,
+	}
+	var wire bytes.Buffer
+	err := r.Write(&wire)
+	return wire.Bytes(), err
+}
+
+// exchange writes the request and reads the reply. It answers only where there was no
+// reply: NotPlaced if it refused to write, Unknown from the moment it has called Write.
+func exchange(ctx context.Context, conn net.Conn, wire []byte, sendBy time.Time) (Reply, Answer) {
+	// The context ends a blocked Write or Read by a deadline in the past.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	if answer := tooLate(ctx, sendBy); answer != nil {
+		return Reply{}, answer
+	}
+	if _, err := conn.Write(wire); err != nil {
+		return Reply{}, unknown(ctx, StageWriting, err) // how much of it left is not asked: some may have
+	}
+	reply, err := receive(conn)
+	if err != nil {
+		return Reply{}, unknown(ctx, StageAwaiting, err)
+	}
+	return reply, nil
+}
+
+// receive reads the one reply that counts. Its error means that there was none; a body
+// that breaks off or does not end is a reply still, and marked.
+func receive(conn net.Conn) (Reply, error) {
+	in := &io.LimitedReader{R: conn, N: maxHeader}
+	buffered := bufio.NewReader(in)
+	for range maxInterim {
+		resp, err := http.ReadResponse(buffered, &http.Request{Method: http.MethodPost})
+		if err != nil && in.N <= 0 {
+			return Reply{}, fmt.Errorf("the header of the answer is longer than %d bytes", maxHeader)
+		}
+		if err != nil {
+			return Reply{}, fmt.Errorf("no answer: %w", err)
+		}
+		if resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
+			continue // 100 Continue, 103 Early Hints: not yet the answer
+		}
+		in.N = 4 * maxBody // room for the framing of chunks
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+		return Reply{
+			Status:    resp.StatusCode,
+			Body:      body[:min(len(body), maxBody)],
+			Truncated: err != nil || len(body) > maxBody,
+		}, nil
+	}
+	return Reply{}, errors.New("interim answers without end")
+}
+
+func unknown(ctx context.Context, stage Stage, err error) Answer {
+	text := err.Error()
+	switch ctx.Err() {
+	case context.DeadlineExceeded:
+		text = "the time to await an answer was over"
+	case context.Canceled:
+		text = "stopped while an answer was awaited"
+	}
+	return Unknown{Stage: stage, Text: CleanText(text)}
+}

@@ -1,0 +1,90 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+
+	"chasephone/internal/followup"
+)
+
+// mostDidNotRing is how often a person may say of one follow-up that it did not ring: then
+// it is refused (R8). Attempts that are proven not placed do not count.
+const mostDidNotRing = 5
+
+// Rang says of an uncertain follow-up that the phone rang.
+func (d Desk) Rang(ctx context.Context, name Name, by string) (Result, error) {
+	return d.decide(ctx, name, by, rang)
+}
+
+// DidNotRing says of an uncertain follow-up that the phone did not ring, which gives it a
+// new attempt unless it is too late, or cancel is set, or it was the fifth time. It can be
+// said once the quarantine is over: until then a paused process might still send.
+func (d Desk) DidNotRing(ctx context.Context, name Name, by string, cancel bool) (Result, error) {
+	return d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
+		return didNotRing(s, by, cancel)
+	})
+}
+
+func rang(s Snapshot, by string) (Change, string, error) {
+	if s.State != followup.Uncertain {
+		says, err := settled(s, by, "placed")
+		return Change{}, says, err
+	}
+	return Change{
+		To: followup.CallPlaced, Outcome: followup.OutcomeCallPlaced, By: by,
+		Reason: "settled_rang", Detail: by + " says that it rang", Attempt: "placed",
+	}, "settled: it rang, and the promise is kept", nil
+}
+
+func didNotRing(s Snapshot, by string, cancel bool) (Change, string, error) {
+	if s.State != followup.Uncertain {
+		says, err := settled(s, by, "did_not_ring")
+		if err == nil && cancel && s.State != followup.Cancelled {
+			err = refuse("you had settled it without cancelling; it is %s now: use cancel", s.State)
+		}
+		return Change{}, says, err
+	}
+	if open := s.Attempt.AnswerBy.Add(s.Limits.Quarantine); s.Now.Before(open) {
+		return Change{}, "", refuse("too early: until %s (in %s) a process that was paused could still ring; say it then, with what the carrier's own list shows",
+			at(open), open.Sub(s.Now).Round(1e9))
+	}
+	c := Change{By: by, Attempt: "did_not_ring", Reason: "settled_did_not_ring", Detail: by + " says that it did not ring"}
+	var says string
+	switch {
+	case cancel:
+		c.To, c.Outcome = followup.Cancelled, followup.OutcomeCancelled
+		says = "settled: it did not ring, and is cancelled"
+	case followup.Late(s.Now, s.DueAt, s.Limits.MaxLate):
+		c.To, c.Outcome = followup.Missed, followup.OutcomeMissed
+		c.Reason = "too_late"
+		says = "settled: it did not ring, and it is too late to ring now: missed"
+	case s.DidNotRing+1 >= mostDidNotRing:
+		c.To, c.Outcome = followup.Refused, followup.OutcomeRefused
+		c.Reason = "attempts_exhausted"
+		says = fmt.Sprintf("settled: it did not ring, for the %dth time: refused", mostDidNotRing)
+	default:
+		c.To = followup.Due
+		says = "settled: it did not ring, and is due again"
+	}
+	return c, says, nil
+}
+
+// settled speaks of a follow-up that is not uncertain (any more).
+func settled(s Snapshot, by, outcome string) (says string, err error) {
+	a := s.Attempt
+	switch {
+	case a == nil || a.Outcome == "" && s.State != followup.Dialing:
+		return "", refuse("there is nothing to settle: it is %s", s.State)
+	case s.State == followup.Dialing:
+		return "", refuse("the carrier is being asked this moment: wait for its answer")
+	case a.By == "":
+		return "", refuse("there is nothing to settle: it is %s", s.State)
+	case a.Outcome == outcome && a.By == by:
+		return "you had settled it already, at " + at(a.At) + "; it is " + string(s.State) + " now", nil
+	}
+	said := "that it rang"
+	if a.Outcome == "did_not_ring" {
+		said = "that it did not ring"
+	}
+	return "", refuse("too late: %s said %s at %s; it is %s now", a.By, said, at(a.At), s.State)
+}

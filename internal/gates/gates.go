@@ -1,0 +1,124 @@
+package gates
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Gate is one reason not to place a call. Its name is in Names.
+type Gate struct {
+	Name  string
+	Judge func(Case) Verdict
+}
+
+// Names of the gates, which label metrics and findings.
+const (
+	GateNumber       = "number"
+	GateCountry      = "country"
+	GateDoNotCall    = "do_not_call"
+	GateCallingHours = "calling_hours"
+	GateInACall      = "in_a_call"
+	GateApproval     = "approval"
+	GateWords        = "words"
+	GateLine         = "line"
+)
+
+// Options are what the chain is built with.
+type Options struct {
+	Hours    Window // in every candidate zone; the zero Window is 08:00-21:00
+	HoursOff bool   // ring at any hour
+}
+
+// Chain is every gate, each asked each time. The order decides nothing; it is the order people
+// read findings in.
+func Chain(o Options) []Gate {
+	return []Gate{
+		number(),
+		country(),
+		doNotCall(),
+		callingHours(o.Hours, o.HoursOff),
+		inACall(),
+		approval(),
+		words(),
+		line(),
+	}
+}
+
+// Names lists the gates' names: the closed set of a metric's label.
+func Names() []string {
+	return []string{
+		GateNumber, GateCountry, GateDoNotCall, GateCallingHours, GateInACall, GateApproval, GateWords, GateLine,
+	}
+}
+
+// Kinds of a verdict, by strictness.
+const (
+	KindPass   = "pass"
+	KindWait   = "wait"
+	KindHold   = "hold"
+	KindRefuse = "refuse"
+)
+
+// Kinds lists the kinds: the closed set of a metric's label.
+func Kinds() []string { return []string{KindPass, KindWait, KindHold, KindRefuse} }
+
+// Finding is what one gate said of one call. Its JSON form is kept in the ledger.
+type Finding struct {
+	Gate    string
+	Verdict Verdict
+}
+
+// Kind is pass, wait, hold or refuse.
+func (f Finding) Kind() string { return Kinds()[f.Verdict.strictness()] }
+
+// Code is the verdict's code, "" for a plain pass.
+func (f Finding) Code() string { return f.Verdict.grounds().Code }
+
+// On is what the verdict was judged on. It is not the caller's to change.
+func (f Finding) On() map[string]string { return f.Verdict.grounds().On }
+
+// Until is when a wait ends, zero for other kinds.
+func (f Finding) Until() time.Time {
+	if w, waits := f.Verdict.(Wait); waits {
+		return w.Until
+	}
+	return time.Time{}
+}
+
+type findingJSON struct {
+	Gate  string            `json:"gate"`
+	Kind  string            `json:"finding"`
+	Code  string            `json:"code,omitempty"`
+	Until time.Time         `json:"until,omitzero"`
+	On    map[string]string `json:"on,omitempty"`
+}
+
+// MarshalJSON writes the compact form: {"gate":"in_a_call","finding":"wait","code":…,"until":…,"on":{…}}.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	return json.Marshal(findingJSON{f.Gate, f.Kind(), f.Code(), f.Until().UTC(), f.On()})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (f *Finding) UnmarshalJSON(b []byte) error {
+	var j findingJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return fmt.Errorf("read a finding: %w", err)
+	}
+	g := Grounds{Code: j.Code, On: j.On}
+	var v Verdict
+	switch j.Kind {
+	case KindPass:
+		v = Pass{g}
+	case KindWait:
+		v = Wait{g, j.Until}
+	case KindHold:
+		v = Hold{g}
+	case KindRefuse:
+		v = Refuse{g}
+	default:
+		return fmt.Errorf("read a finding: kind %q is none of %v", j.Kind, Kinds())
+	}
+	*f = Finding{j.Gate, v}
+	return nil
+}

@@ -1,0 +1,260 @@
+package gates
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"chasephone/internal/phone"
+)
+
+func at(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// good is a call that nothing speaks against: noon in New York.
+func good() Case {
+	id, p := phone.Parse("+1 212 555 0123", "US")
+	if p != "" {
+		panic(p)
+	}
+	return Case{
+		Now:        at("2026-10-06T16:00:00Z"),
+		RetryAfter: time.Hour,
+		Number:     id,
+		Countries:  []string{"US"},
+		Script:     "You asked us to call.",
+		Line: Line{
+			Name: "default", Exists: true, Carrier: "sim", Configured: true,
+			Caller: phone.FromE164("+14155550123"),
+		},
+		OptOut: Known[*OptOut](nil),
+		InCall: Known[*InCall](nil),
+	}
+}
+
+// yes is an approval of the call as it is, for these reasons.
+func yes(c Case, reasons ...string) *Approval {
+	return &Approval{
+		ID: "7d9c", By: "Ann", At: c.Now.Add(-time.Minute), Reasons: reasons,
+		Number: c.Number.Number, Line: c.Line.Name, Caller: c.Line.Caller, Words: Words(c.Script, c.Line.URL),
+	}
+}
+
+type gateTest struct {
+	name   string
+	change func(*Case)
+	want   Verdict
+}
+
+func testGate(t *testing.T, g Gate, tests []gateTest) {
+	t.Helper()
+	t.Parallel()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := good()
+			if tt.change != nil {
+				tt.change(&c)
+			}
+			if got := g.Judge(c); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got  %#v\nwant %#v", got, tt.want)
+			}
+		})
+	}
+}
+
+func noNumber(c *Case) { c.Number, c.Problem = phone.Identity{}, phone.Emergency }
+
+func TestNumber(t *testing.T) {
+	testGate(t, number(), []gateTest{
+		{"a number", nil, Pass{}},
+		{"an emergency number", noNumber, Refuse{Grounds{Code: "emergency"}}},
+		{"a problem beside a number", func(c *Case) { c.Problem = phone.Premium }, Refuse{Grounds{Code: "premium"}}},
+		{"nobody looked", func(c *Case) { c.Number = phone.Identity{} }, Wait{
+			Grounds{CodeFactsUnavailable, map[string]string{"cause": "the number was not loaded"}}, at("2026-10-06T16:05:00Z"),
+		}},
+	})
+}
+
+func TestCountry(t *testing.T) {
+	refused := func(region, allowed string) Verdict {
+		return Refuse{Grounds{CodeCountryNotAllowed, map[string]string{"region": region, "allowed": allowed}}}
+	}
+	region := func(r string, allowed ...string) func(*Case) {
+		return func(c *Case) { c.Number.Region, c.Countries = r, allowed }
+	}
+	testGate(t, country(), []gateTest{
+		{"allowed", nil, Pass{}},
+		{"one of several, any case", region("PR", "us", " pr "), Pass{}},
+		{"+1 is shared", region("JM", "US", "CA"), refused("JM", "US,CA")},
+		{"another", region("LV", "US"), refused("LV", "US")},
+		{"no country's", region("001", "US"), refused("001", "US")},
+		{"an empty list is not all", region("US"), refused("US", "none")},
+		{"no region", region("", "US", ""), refused("none", "US,")},
+		{"no number", noNumber, Pass{Grounds{Code: CodeNoNumber}}},
+	})
+}
+
+func TestDoNotCall(t *testing.T) {
+	since := at("2026-01-02T03:04:05+01:00")
+	testGate(t, doNotCall(), []gateTest{
+		{"no entry", nil, Pass{}},
+		{"the tenant's", func(c *Case) {
+			c.OptOut = Known(&OptOut{Source: "desk", Since: since})
+		}, Refuse{Grounds{CodeDoNotCall, map[string]string{"source": "desk", "since": "2026-01-02T02:04:05Z", "scope": "tenant"}}}},
+		{"everybody's, its source naming the number", func(c *Case) {
+			c.OptOut = Known(&OptOut{Global: true, Source: "mail from 212-555-0123", Since: since})
+		}, Refuse{Grounds{CodeDoNotCall, map[string]string{"source": "mail from #", "since": "2026-01-02T02:04:05Z", "scope": "everybody"}}}},
+		{"unknown", func(c *Case) { c.OptOut = Unknown[*OptOut](errors.New("list of +1 212 555 0123: timeout after 5s")) }, Wait{
+			Grounds{CodeFactsUnavailable, map[string]string{"cause": "list of +#: timeout after 5s"}}, at("2026-10-06T16:05:00Z"),
+		}},
+		{"an error beside a value", func(c *Case) {
+			c.OptOut = Known[*OptOut](nil)
+			c.OptOut.Err = errors.New("half read")
+		}, Wait{Grounds{CodeFactsUnavailable, map[string]string{"cause": "half read"}}, at("2026-10-06T16:05:00Z")}},
+		{"never loaded", func(c *Case) { c.OptOut = Fact[*OptOut]{} }, Wait{
+			Grounds{CodeFactsUnavailable, map[string]string{"cause": "it was not loaded"}}, at("2026-10-06T16:05:00Z"),
+		}},
+		{"no number", noNumber, Pass{Grounds{Code: CodeNoNumber}}},
+	})
+}
+
+func TestInACall(t *testing.T) {
+	call := &InCall{FollowUp: "0199a", Since: at("2026-10-06T15:59:00Z")}
+	dialing := *call
+	dialing.Dialing = true
+	busy := func(state string) Verdict {
+		return Wait{
+			Grounds{CodeInACall, map[string]string{"follow_up": "0199a", "state": state, "since": "2026-10-06T15:59:00Z"}},
+			at("2026-10-06T16:05:00Z"),
+		}
+	}
+	testGate(t, inACall(), []gateTest{
+		{"none", nil, Pass{}},
+		{"placed", func(c *Case) { c.InCall = Known(call) }, busy("placed")},
+		{"dialing", func(c *Case) { c.InCall = Known(&dialing) }, busy("dialing")},
+		{"unknown", func(c *Case) { c.InCall = Unknown[*InCall](errors.New("deadlock detected (SQLSTATE 40P01)")) }, Wait{
+			Grounds{CodeFactsUnavailable, map[string]string{"cause": "deadlock detected (SQLSTATE 40P01)"}}, at("2026-10-06T16:05:00Z"),
+		}},
+		{"never loaded", func(c *Case) { c.InCall = Fact[*InCall]{} }, Wait{
+			Grounds{CodeFactsUnavailable, map[string]string{"cause": "it was not loaded"}}, at("2026-10-06T16:05:00Z"),
+		}},
+		{"no number", noNumber, Pass{Grounds{Code: CodeNoNumber}}},
+	})
+}
+
+func TestApproval(t *testing.T) {
+	testGate(t, approval(), []gateTest{
+		{"not asked", nil, Pass{}},
+		{"asked", func(c *Case) { c.NeedsApproval = true }, Hold{Grounds{Code: CodeApprovalRequired}}},
+	})
+}
+
+func TestWordsGate(t *testing.T) {
+	testGate(t, words(), []gateTest{
+		{"a script", nil, Pass{}},
+		{"nothing", func(c *Case) { c.Script = "" }, Refuse{Grounds{Code: CodeNoWords}}},
+		{"only spaces", func(c *Case) { c.Script = " \n\u00a0" }, Refuse{Grounds{Code: CodeNoWords}}},
+		{"a URL speaks", func(c *Case) { c.Script, c.Line.URL = "", "https://example.com/voice" }, Pass{}},
+		{"no script and no line yet", func(c *Case) { c.Script, c.Line = "", Line{} }, Pass{Grounds{Code: CodeNoLine}}},
+		{"as long as may be, in characters", func(c *Case) { c.Script, c.Line.MaxScript = "éééé", 4 }, Pass{}},
+		{"too long", func(c *Case) { c.Script, c.Line.MaxScript = "ééééé", 4 }, Refuse{
+			Grounds{CodeScriptTooLong, map[string]string{"length": "5", "max": "4"}},
+		}},
+		{"too long, but not spoken", func(c *Case) {
+			c.Script, c.Line.MaxScript, c.Line.URL = "ééééé", 4, "https://example.com/voice"
+		}, Pass{}},
+	})
+}
+
+func TestLine(t *testing.T) {
+	notReady := func(until, cause string) Verdict {
+		return Wait{Grounds{CodeLineNotReady, map[string]string{"cause": cause, "line": "default"}}, at(until)}
+	}
+	testGate(t, line(), []gateTest{
+		{"ready", nil, Pass{}},
+		{"named and not there", func(c *Case) { c.Line = Line{Name: "sales", Named: true} }, Refuse{
+			Grounds{CodeUnknownLine, map[string]string{"line": "sales"}},
+		}},
+		{"named by a telephone number", func(c *Case) { c.Line = Line{Name: "+14155550123", Named: true} }, Refuse{
+			Grounds{CodeUnknownLine, map[string]string{"line": "+#"}},
+		}},
+		{"no default", func(c *Case) { c.Line = Line{} }, Wait{
+			Grounds{CodeLineNotReady, map[string]string{"cause": CauseNoLine}}, at("2026-10-06T17:00:00Z"),
+		}},
+		{"stopped", func(c *Case) { c.Line.Stopped = true }, notReady("2026-10-06T17:00:00Z", CauseStopped)},
+		{"no credentials", func(c *Case) { c.Line.Configured = false }, notReady("2026-10-06T17:00:00Z", CauseCarrierNotConfigured)},
+		{"held", func(c *Case) {
+			c.Line.HeldUntil, c.Line.HeldFor = at("2026-10-06T16:20:00Z"), "three_unknown"
+		}, notReady("2026-10-06T16:20:00Z", "three_unknown")},
+		{"held for no reason given", func(c *Case) { c.Line.HeldUntil = at("2026-10-06T16:20:00Z") }, notReady("2026-10-06T16:20:00Z", "held")},
+		{"held until now", func(c *Case) { c.Line.HeldUntil, c.Line.HeldFor = c.Now, "busy" }, Pass{}},
+		{"stopped, and held for longer", func(c *Case) {
+			c.Line.Stopped, c.Line.HeldUntil, c.Line.HeldFor = true, at("2026-10-06T19:00:00Z"), "busy"
+		}, notReady("2026-10-06T19:00:00Z", "busy")},
+		{"stopped, and held for less", func(c *Case) {
+			c.Line.Stopped, c.Line.HeldUntil, c.Line.HeldFor = true, at("2026-10-06T16:20:00Z"), "busy"
+		}, notReady("2026-10-06T17:00:00Z", CauseStopped)},
+		{"another hour", func(c *Case) { c.Line.Stopped, c.RetryAfter = true, 2*time.Hour }, notReady("2026-10-06T18:00:00Z", CauseStopped)},
+		{"no hour loaded", func(c *Case) { c.Line.Stopped, c.RetryAfter = true, 0 }, notReady("2026-10-06T17:00:00Z", CauseStopped)},
+	})
+}
+
+func TestNamesAreTheChain(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Options{{}, {HoursOff: true}} {
+		var names []string
+		for _, g := range Chain(o) {
+			names = append(names, g.Name)
+		}
+		if !slices.Equal(names, Names()) {
+			t.Errorf("the chain is %v, the names are %v", names, Names())
+		}
+	}
+}
+
+func TestFindingJSON(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		f    Finding
+		want string
+	}{
+		{Finding{"number", Pass{}}, `{"gate":"number","finding":"pass"}`},
+		{
+			Finding{"calling_hours", Wait{Grounds{CodeOutsideHours, map[string]string{
+				"zone": "America/Denver", "window": "08:00-21:00", "local": "21:31",
+			}}, at("2026-10-07T14:00:00.5Z")}},
+			`{"gate":"calling_hours","finding":"wait","code":"outside_hours","until":"2026-10-07T14:00:00.5Z",` +
+				`"on":{"local":"21:31","window":"08:00-21:00","zone":"America/Denver"}}`,
+		},
+		{Finding{"approval", Hold{Grounds{Code: CodeApprovalRequired}}}, `{"gate":"approval","finding":"hold","code":"approval_required"}`},
+		{Finding{"number", Refuse{Grounds{Code: "premium"}}}, `{"gate":"number","finding":"refuse","code":"premium"}`},
+	} {
+		b, err := json.Marshal(tt.f)
+		if err != nil || string(b) != tt.want {
+			t.Errorf("%s, %v\nwant %s", b, err, tt.want)
+		}
+		var back Finding
+		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, tt.f) {
+			t.Errorf("read back %#v, %v", back, err)
+		}
+	}
+	// Times are written in UTC, whatever they are in.
+	f := Finding{"line", Wait{Grounds{Code: CodeLineNotReady}, at("2026-10-07T14:00:00+02:00")}}
+	if b, _ := json.Marshal(f); string(b) != `{"gate":"line","finding":"wait","code":"line_not_ready","until":"2026-10-07T12:00:00Z"}` {
+		t.Errorf("%s", b)
+	}
+	for _, bad := range []string{`{}`, `{"finding":"maybe"}`, `[]`, `{"finding":"wait","until":"soon"}`} {
+		if err := json.Unmarshal([]byte(bad), &f); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+}

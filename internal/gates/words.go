@@ -1,0 +1,31 @@
+package gates
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// words refuses a call that would say nothing, or more than its carrier can be given. A line's
+// URL speaks instead of the script.
+func words() Gate {
+	return Gate{GateWords, func(c Case) Verdict {
+		silent := strings.TrimSpace(c.Script) == ""
+		switch {
+		case c.Line.URL != "":
+			return Pass{}
+		case silent && !c.Line.Exists: // the line to come may have a URL
+			return Pass{Grounds{Code: CodeNoLine}}
+		case silent:
+			return Refuse{Grounds{Code: CodeNoWords}}
+		}
+		length := utf8.RuneCountInString(c.Script)
+		if c.Line.MaxScript > 0 && length > c.Line.MaxScript {
+			return Refuse{Grounds{CodeScriptTooLong, map[string]string{
+				"length": strconv.Itoa(length),
+				"max":    strconv.Itoa(c.Line.MaxScript),
+			}}}
+		}
+		return Pass{}
+	}}
+}

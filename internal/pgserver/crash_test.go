@@ -1,0 +1,165 @@
+package pgserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// parentOf is the parent of a process: of the server, the shell that runs leash.sh.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	must(t, err)
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	parent, err := strconv.Atoi(fields[1])
+	must(t, err)
+	return parent
+}
+
+func TestKilledParentLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	dir := seeded(t)
+	holder := hold(t, dir, nil)
+	exec1(t, holder.says(t, "url"), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)")
+	if len(serverProcesses(t, dir)) == 0 {
+		t.Fatal("no server process is seen while it runs")
+	}
+
+	// Ctrl-C in a terminal goes to the whole foreground process group, and must not reach it.
+	p, _ := readPostmaster(filepath.Join(dir, "pgdata"))
+	theirs, err := syscall.Getpgid(p.pid)
+	must(t, err)
+	if ours, err := syscall.Getpgid(holder.cmd.Process.Pid); err != nil || ours == theirs {
+		t.Errorf("the server is in the process group %d of its starter (%v)", ours, err)
+	}
+
+	began := time.Now()
+	holder.kill(t)
+	eventually(t, "no PostgreSQL is left", 5*time.Second, func() bool { return len(serverProcesses(t, dir)) == 0 })
+	t.Logf("gone after %v", time.Since(began).Round(time.Millisecond))
+	if _, left := readPostmaster(filepath.Join(dir, "pgdata")); left {
+		t.Error("the server did not stop cleanly: postmaster.pid is still there")
+	}
+}
+
+// A supervisor starts the next process at once, while the last one's server still stops.
+func TestStartRightAfterParentWasKilled(t *testing.T) {
+	t.Parallel()
+	dir := seeded(t)
+	holder := hold(t, dir, nil)
+	exec1(t, holder.says(t, "url"), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)")
+	holder.kill(t)
+	s := start(t, dir)
+	if got := queryInt(t, s.URL(), "SELECT n FROM kept"); got != 7 {
+		t.Errorf("n = %d, want 7", got)
+	}
+}
+
+func TestOrphanIsStoppedByTheNextStart(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	dir := seeded(t)
+	holder := hold(t, dir, nil)
+	url := holder.says(t, "url")
+	exec1(t, url, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)")
+	orphan, ok := readPostmaster(filepath.Join(dir, "pgdata"))
+	if !ok {
+		t.Fatal("no postmaster.pid")
+	}
+	// The shell and its watcher are killed before the process, so nobody stops the server.
+	shell := parentOf(t, orphan.pid)
+	must(t, syscall.Kill(holder.cmd.Process.Pid, syscall.SIGSTOP))
+	for _, pid := range append(childrenOf(t, shell, orphan.pid), shell) {
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	holder.kill(t)
+	if queryInt(t, url, "SELECT 1") != 1 {
+		t.Fatal("the orphan does not live; the test is wrong")
+	}
+
+	s := start(t, dir)
+	if got := queryInt(t, s.URL(), "SELECT n FROM kept"); got != 7 {
+		t.Errorf("n = %d, want 7", got)
+	}
+	if isPostgresIn(orphan.pid, filepath.Join(dir, "pgdata")) {
+		t.Error("the orphan still runs")
+	}
+}
+
+// Everything is killed at once, as at the end of a container: PostgreSQL recovers.
+func TestStartAfterEverythingWasKilled(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	dir := seeded(t)
+	holder := hold(t, dir, nil)
+	exec1(t, holder.says(t, "url"), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)")
+	p, ok := readPostmaster(filepath.Join(dir, "pgdata"))
+	if !ok {
+		t.Fatal("no postmaster.pid")
+	}
+	shell := parentOf(t, p.pid)
+	must(t, syscall.Kill(-shell, syscall.SIGKILL)) // its whole process group: shell, watcher, postmaster
+	holder.kill(t)
+	s := start(t, dir)
+	if got := queryInt(t, s.URL(), "SELECT n FROM kept"); got != 7 {
+		t.Errorf("n = %d, want 7", got)
+	}
+}
+
+// The shell alone is killed: the server could no longer be watched, so it is stopped and
+// Done says so.
+func TestKilledShellEndsTheServer(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	dir := seeded(t)
+	s := start(t, dir)
+	p, ok := readPostmaster(filepath.Join(dir, "pgdata"))
+	if !ok {
+		t.Fatal("no postmaster.pid")
+	}
+	must(t, syscall.Kill(parentOf(t, p.pid), syscall.SIGKILL))
+	select {
+	case <-s.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("Done stays open after the shell was killed")
+	}
+	if left := serverProcesses(t, dir); len(left) > 0 {
+		t.Errorf("processes left: %v", left)
+	}
+}
+
+// childrenOf are the children of the shell but the server.
+func childrenOf(t *testing.T, shell, server int) (pids []int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	must(t, err)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == server {
+			continue
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if fields[1] == strconv.Itoa(shell) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func needProc(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("looks at processes through /proc")
+	}
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/drain"
+)
+
+// waitingSQL finds rows to look at: those that nobody has looked at, and those whose wait is over.
+const waitingSQL = `
+select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null
+from phone_followups f left join tenants t on t.id = f.tenant_id
+where f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp() and (@id::text is null or f.id = @id::text::uuid)
+order by f.next_try_at
+limit @most
+for no key update of f skip locked`
+
+const admitSQL = `
+update phone_followups f
+set ready = true, next_try_at = greatest(f.due_at, f.next_try_at),
+  e164 = coalesce(f.e164, x.e164), extension = coalesce(f.extension, x.extension),
+  region = coalesce(f.region, x.region), number_problem = coalesce(f.number_problem, x.problem)
+from unnest(@ids::text[]::uuid[], @e164s::text[], @extensions::text[], @regions::text[], @problems::text[])
+  as x (id, e164, extension, region, problem)
+where f.id = x.id`
+
+// refuseNewSQL gives rows that can never be rung, whoever is called, an outcome of their own.
+const refuseNewSQL = `
+with moved as (
+  update phone_followups f
+  set state = 'refused', version = coalesce(f.version, 0) + 1, reason = x.reason, detail = x.detail, updated_at = clock_timestamp()
+  from unnest(@ids::text[]::uuid[], @reasons::text[], @details::text[]) as x (id, reason, detail)
+  where f.id = x.id
+  returning f.id, f.version, f.tenant_id, x.reason, x.detail)
+insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail)
+select id, version, tenant_id, clock_timestamp(), 'due', 'refused', 'refused', 'intake', reason, detail
+from moved`
+
+// Admit looks at rows that are new or have waited long enough, see drain.Store.
+func (s *Store) Admit(ctx context.Context, most int, identify drain.Identify) (int, error) {
+	var n int
+	err := s.tx(ctx, func(tx pgx.Tx) (err error) {
+		n, err = s.admit(ctx, tx, nil, most, identify)
+		return err
+	})
+	if isRowError(err) {
+		n, err = s.admitOneByOne(ctx, most, identify)
+	}
+	if err != nil {
+		return n, fmt.Errorf("admitting new follow-ups: %w", err)
+	}
+	return n, nil
+}
+
+// admitOneByOne goes around rows that the database refuses to have admitted.
+func (s *Store) admitOneByOne(ctx context.Context, most int, identify drain.Identify) (int, error) {
+	ids, err := s.ids(ctx, inOne{
+		candidates: `
+			select id from phone_followups
+			where state = 'due' and not ready and next_try_at <= clock_timestamp() order by next_try_at limit @most`,
+		args: pgx.StrictNamedArgs{"most": most},
+	})
+	if err != nil {
+		return 0, err
+	}
+	var refused []error
+	done := 0
+	for _, id := range ids {
+		err := s.tx(ctx, func(tx pgx.Tx) error {
+			n, err := s.admit(ctx, tx, &id, 1, identify)
+			done += n
+			return err
+		})
+		switch {
+		case isRowError(err):
+			refused = append(refused, fmt.Errorf("follow-up %s: %w", id, err))
+		case err != nil:
+			return done, err
+		}
+	}
+	return done, errors.Join(refused...)
+}
+
+// admit looks at the row named, or at up to most rows.
+func (s *Store) admit(ctx context.Context, tx pgx.Tx, id *string, most int, identify drain.Identify) (int, error) {
+	rows, err := tx.Query(ctx, waitingSQL, pgx.StrictNamedArgs{"most": most, "id": id})
+	if err != nil {
+		return 0, err
+	}
+	var (
+		all                             admissions
+		row                             waitingRow
+		ids, reasons, details           []string
+		hasTenant, finite, isIdentified bool
+	)
+	scan := []any{&row.id, &row.number, &row.region, &hasTenant, &finite, &isIdentified}
+	tag, err := pgx.ForEachRow(rows, scan, func() error {
+		switch {
+		case !hasTenant:
+			ids, reasons, details = append(ids, row.id), append(reasons, "unknown_tenant"), append(details, "there is no tenant of this name")
+		case !finite:
+			ids, reasons, details = append(ids, row.id), append(reasons, "due_at_not_finite"), append(details, "due_at is infinite: it is never due")
+		case isIdentified:
+			all.add(row.id, nil)
+		default:
+			if row.region == "" {
+				row.region = s.defaults.Region
+			}
+			all.identify(row, identify)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(all.ids) > 0 {
+		if _, err := tx.Exec(ctx, admitSQL, all.args()); err != nil {
+			return 0, err
+		}
+	}
+	if len(ids) > 0 {
+		if _, err := tx.Exec(ctx, refuseNewSQL, pgx.StrictNamedArgs{"ids": ids, "reasons": reasons, "details": details}); err != nil {
+			return 0, err
+		}
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+type waitingRow struct{ id, number, region string }
+
+// admissions are the columns of admitSQL.
+type admissions struct {
+	ids                                  []string
+	e164s, extensions, regions, problems []*string
+}
+
+type identity struct{ e164, extension, region, problem string }
+
+func (a *admissions) identify(row waitingRow, identify drain.Identify) {
+	found, problem := identify(row.number, row.region)
+	if problem != "" {
+		a.add(row.id, &identity{problem: string(problem)})
+		return
+	}
+	a.add(row.id, &identity{e164: found.Number.E164(), extension: found.Extension, region: found.Region})
+}
+
+func (a *admissions) add(id string, i *identity) {
+	if i == nil {
+		i = &identity{}
+	}
+	a.ids = append(a.ids, id)
+	a.e164s, a.extensions = append(a.e164s, orNull(i.e164)), append(a.extensions, orNull(i.extension))
+	a.regions, a.problems = append(a.regions, orNull(i.region)), append(a.problems, orNull(i.problem))
+}
+
+func (a *admissions) args() pgx.StrictNamedArgs {
+	return pgx.StrictNamedArgs{"ids": a.ids, "e164s": a.e164s, "extensions": a.extensions, "regions": a.regions, "problems": a.problems}
+}

@@ -1,0 +1,347 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/drain"
+	"chasephone/internal/followup"
+	"chasephone/internal/gates"
+	"chasephone/internal/phone"
+)
+
+// Invariant: at most PerTick follow-ups of a tenant take a place in one slot. The tenant's
+// row is locked while its places are counted and taken, the slot is the one that the
+// database's clock is in once the lock is held, and the ledger's key on (tenant, slot,
+// place) refuses whatever went around the lock.
+
+// scanPairs bounds the tenants and lines that one claim passes over in search of due ones.
+const scanPairs = 2000
+
+// fleetSQL holds off stop and a change of limits until this claim is over.
+const fleetSQL = `
+select f.stopped_at is not null, l.id, ` + limitsColumns + `
+from fleet f join limits l on l.id = f.limits_id
+for share of f`
+
+// pairsSQL steps from one (tenant, line) with ready rows to the next, each by one look into
+// the index, until enough of them have due work.
+const pairsSQL = `
+with recursive pair as (
+  (select tenant_id, line_key, (due_at <= clock_timestamp())::int as due, 1 as n
+   from phone_followups
+   where state = 'due' and ready and (tenant_id, line_key) > (@tenant, @line_key)
+   order by tenant_id, line_key, due_at, id limit 1)
+  union all
+  select next.tenant_id, next.line_key, pair.due + next.due, pair.n + 1
+  from pair cross join lateral (
+    select tenant_id, line_key, (due_at <= clock_timestamp())::int as due
+    from phone_followups
+    where state = 'due' and ready and (tenant_id, line_key) > (pair.tenant_id, pair.line_key)
+    order by tenant_id, line_key, due_at, id limit 1) next
+  where pair.due < @most and pair.n < @scan)
+select tenant_id, line_key, due from pair order by n`
+
+// tenantsSQL locks the tenants whose places are about to be counted; one that another
+// daemon is claiming is left to it.
+const tenantsSQL = `
+select id, coalesce(region, ''), approval = 'always'
+from tenants
+where id = any(@tenants) and stopped_at is null
+order by id
+for no key update skip locked`
+
+const linesSQL = `
+select l.tenant_id, l.name, l.carrier, l.caller_number, coalesce(l.url, ''), l.calls_per_second,
+  case when l.next_call_at = '-infinity' then null else l.next_call_at end, l.unknowns_in_row,
+  (select count(*) from attempts a where a.tenant_id = l.tenant_id and a.line = l.name and a.outcome is null)
+from lines l
+where l.tenant_id = any(@tenants)
+order by l.tenant_id, l.name
+for no key update`
+
+// candidatesSQL finds each tenant's oldest rows whose time has come and whose line is open.
+const candidatesSQL = `
+with clock as materialized (
+  select now, date_bin(@tick::interval, now, timestamptz 'epoch') as slot
+  from (select clock_timestamp() as now offset 0) x
+), places as materialized (
+  select t.id as tenant_id, t.default_line, c.now, c.slot,
+    (select count(*) from followup_events e
+     where e.tenant_id = t.id and e.place is not null and e.slot_at >= c.slot and e.slot_at < c.slot + @tick::interval) as taken
+  from clock c cross join tenants t
+  where t.id = any(@tenants)
+), open as materialized (
+  select p.*, pair.line_key, coalesce(nullif(pair.line_key, ''), p.default_line) as line
+  from unnest(@pair_tenants::text[], @pair_lines::text[]) as pair (tenant_id, line_key)
+  join places p on p.tenant_id = pair.tenant_id and p.taken < @per_tick::int
+  left join lines l on l.tenant_id = pair.tenant_id and l.name = coalesce(nullif(pair.line_key, ''), p.default_line)
+  where l.name is null
+     or (l.stopped_at is null
+         and (l.held_until is null or l.held_until <= p.now)
+         and not exists (select from unfit_lines u
+           where u.daemon_id = @daemon::text::uuid and u.tenant_id = l.tenant_id and u.line = l.name and u.until > p.now)
+         and (l.carrier = any(@carriers) or not exists (select from daemons d
+           where d.id <> @daemon::text::uuid and d.seen_at > p.now - interval '20 seconds' and l.carrier = any(d.carriers))))
+)
+select o.now, o.slot, o.taken::int, o.tenant_id, o.line, o.line_key <> '',
+  f.id, f.due_at, f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
+  coalesce(f.e164, ''), coalesce(f.extension, ''), coalesce(f.region, ''), coalesce(f.number_problem, ''),
+  coalesce(f.attempt_no, 0), f.approval_id
+from open o cross join lateral (
+  select * from phone_followups f
+  where f.tenant_id = o.tenant_id and f.line_key = o.line_key and f.state = 'due' and f.ready
+    and f.due_at <= o.now and f.due_at >= o.now - @max_late::interval and f.next_try_at <= o.now
+  order by f.due_at, f.id
+  limit @per_tick::int - o.taken + @look::int
+  for no key update skip locked) f
+order by o.tenant_id, f.due_at, f.id
+limit case when @alone::boolean then 1 end`
+
+type tenant struct {
+	region         string
+	alwaysApproved bool
+}
+
+// Claim is T1, see drain.Store.
+func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drain.Claim, error) {
+	var claim drain.Claim
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		claim = drain.Claim{}
+		c := claiming{Store: s, tx: tx, q: q}
+		pairs, err := c.begin(ctx, &claim)
+		if err != nil || claim.Stopped || len(pairs.tenants) == 0 {
+			return err
+		}
+		tenants, err := c.lockTenants(ctx, pairs.tenants)
+		if err != nil || len(tenants) == 0 {
+			return err
+		}
+		batch, approvals, err := c.candidates(ctx, pairs, tenants)
+		if err != nil || len(batch.Candidates) == 0 {
+			return err
+		}
+		if batch.Candidates, err = c.facts(ctx, batch.Candidates, approvals); err != nil {
+			return err
+		}
+		claim.Clock.Database, claim.Slot = batch.Now, batch.Slot
+		for _, one := range batch.Candidates {
+			claim.Looked = append(claim.Looked, one.ID)
+		}
+		decisions := rule(batch)
+		claim.Waited, claim.Full, claim.PacedTo = decisions.Waited, decisions.Full, decisions.PacedTo
+		for _, d := range decisions.Decided {
+			claim.Findings = append(claim.Findings, d.Findings...)
+			if d.Attempt != nil {
+				claim.Attempts = append(claim.Attempts, *d.Attempt)
+			}
+		}
+		return rowError(c.write(ctx, batch, decisions))
+	})
+	return claim, err
+}
+
+// claiming is one claim under way.
+type claiming struct {
+	*Store
+	tx       pgx.Tx
+	q        drain.Query
+	limits   followup.Limits
+	limitsID int64
+}
+
+type pairs struct{ tenants, lines []string }
+
+// begin locks the fleet's row and looks for tenants with due work.
+func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error) {
+	var found pairs
+	batch := &pgx.Batch{}
+	batch.Queue(fleetSQL).QueryRow(func(row pgx.Row) error {
+		return row.Scan(append([]any{&claim.Stopped, &c.limitsID}, limitsInto(&c.limits)...)...)
+	})
+	most := min(c.q.Most, 500)
+	batch.Queue(pairsSQL, pgx.StrictNamedArgs{
+		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs,
+	}).Query(func(rows pgx.Rows) error {
+		var n, due, dueBefore int
+		for rows.Next() {
+			var at drain.Cursor
+			if err := rows.Scan(&at.Tenant, &at.LineKey, &due); err != nil {
+				return err
+			}
+			n++
+			if due > dueBefore {
+				found.tenants, found.lines = append(found.tenants, at.Tenant), append(found.lines, at.LineKey)
+			}
+			dueBefore, claim.Next = due, at
+		}
+		claim.End = due < most && n < scanPairs
+		return rows.Err()
+	})
+	if err := c.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return pairs{}, fmt.Errorf("looking for due work: %w", err)
+	}
+	claim.Limits = c.limits
+	claim.Clock.Local = time.Now() // before the database's clock is read, never after
+	return found, nil
+}
+
+func (c *claiming) lockTenants(ctx context.Context, ids []string) (map[string]tenant, error) {
+	rows, err := c.tx.Query(ctx, tenantsSQL, pgx.StrictNamedArgs{"tenants": ids})
+	if err != nil {
+		return nil, fmt.Errorf("locking tenants: %w", err)
+	}
+	locked := map[string]tenant{}
+	var (
+		id string
+		t  tenant
+	)
+	_, err = pgx.ForEachRow(rows, []any{&id, &t.region, &t.alwaysApproved}, func() error {
+		locked[id] = t
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("locking tenants: %w", err)
+	}
+	return locked, nil
+}
+
+// line is a line as the claim locked it.
+type line struct {
+	gate     gates.Line
+	unknowns int
+	open     int
+	room     drain.LineRoom
+}
+
+// candidates locks the lines and the rows, and reads the clock under the locks.
+func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[string]tenant) (drain.Batch, map[string]string, error) {
+	b := drain.Batch{
+		Limits: c.limits, Most: c.q.Most,
+		Taken: map[string]int{}, Lines: map[followup.LineID]drain.LineRoom{},
+	}
+	approvals := map[string]string{} // follow-up to its newest approval
+	ids := make([]string, 0, len(tenants))
+	for id := range tenants {
+		ids = append(ids, id)
+	}
+	carriers := make([]string, 0, len(c.carriers))
+	for name := range c.carriers {
+		carriers = append(carriers, name)
+	}
+	lines := map[followup.LineID]line{}
+	batch := &pgx.Batch{}
+	batch.Queue(linesSQL, pgx.StrictNamedArgs{"tenants": ids}).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			id, l, err := c.scanLine(rows)
+			if err != nil {
+				return err
+			}
+			lines[id], b.Lines[id] = l, l.room
+		}
+		return rows.Err()
+	})
+	batch.Queue(candidatesSQL, pgx.StrictNamedArgs{
+		"tick": c.limits.Tick, "per_tick": c.limits.PerTick, "max_late": c.limits.MaxLate, "look": c.q.Look,
+		"tenants": ids, "pair_tenants": found.tenants, "pair_lines": found.lines,
+		"daemon": c.daemon, "carriers": carriers, "alone": c.q.Alone,
+	}).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := c.scanCandidate(rows, &b, lines, tenants, approvals); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	if err := c.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return drain.Batch{}, nil, fmt.Errorf("claiming due rows: %w", err)
+	}
+	return b, approvals, nil
+}
+
+func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
+	var (
+		id     followup.LineID
+		l      line
+		caller string
+		cps    *float64
+		next   *time.Time
+	)
+	err := rows.Scan(&id.Tenant, &id.Name, &l.gate.Carrier, &caller, &l.gate.URL, &cps, &next, &l.unknowns, &l.open)
+	if err != nil {
+		return id, l, err
+	}
+	l.gate.Name, l.gate.Exists, l.gate.Caller = id.Name, true, phone.FromE164(caller)
+	if carrier, ok := c.carriers[l.gate.Carrier]; ok {
+		l.gate.Configured = true
+		if cps == nil {
+			own := carrier.CallsPerSecond()
+			cps = &own
+		}
+	}
+	if cps != nil && *cps > 0 {
+		l.room.Every = time.Duration(float64(time.Second) / *cps)
+	}
+	if next != nil {
+		l.room.NextAt = *next
+	}
+	if c.unknowns > 0 && l.unknowns > 0 {
+		// What is in flight may turn out unknown too: no more than would fill the count, and
+		// one at a time to try a line that was held for it.
+		l.room.Bounded, l.room.Calls = true, max(c.unknowns-l.unknowns, 1)-l.open
+	}
+	return id, l, nil
+}
+
+func (c *claiming) scanCandidate(rows pgx.Rows, b *drain.Batch, lines map[followup.LineID]line, tenants map[string]tenant, approvals map[string]string) error {
+	var (
+		one      drain.Candidate
+		taken    int
+		name     string
+		named    bool
+		e164     string
+		problem  string
+		approval *string
+	)
+	k := &one.Case
+	err := rows.Scan(&b.Now, &b.Slot, &taken, &one.Tenant, &name, &named,
+		&one.ID, &one.DueAt, &k.Script, &k.TimeZone, &k.TimeZoneGiven, &k.Purpose, &k.NeedsApproval,
+		&e164, &one.Extension, &k.Number.Region, &problem, &one.LastNo, &approval)
+	if err != nil {
+		return err
+	}
+	t := tenants[one.Tenant]
+	b.Taken[one.Tenant] = taken
+	one.Line = followup.LineID{Tenant: one.Tenant, Name: name}
+	k.Now, k.RetryAfter = b.Now, c.limits.RetryAfter
+	k.Number.Number, k.Number.Extension = phone.FromE164(e164), one.Extension
+	k.Number.Zones = phone.ZonesOf(k.Number.Number)
+	k.Problem = phone.Problem(problem)
+	k.Countries = c.defaults.allowed(t.region)
+	k.NeedsApproval = k.NeedsApproval || t.alwaysApproved
+	k.Line = lines[one.Line].gate
+	k.Line.Name, k.Line.Named = name, named
+	if carrier, ok := c.carriers[k.Line.Carrier]; ok && !carrier.Fits(k.Script) {
+		k.Line.MaxScript = utf8.RuneCountInString(k.Script) - 1
+	}
+	if approval != nil {
+		approvals[one.ID] = *approval
+	}
+	b.Candidates = append(b.Candidates, one)
+	return nil
+}
+
+// allowed is the country allow-list of a tenant: empty means its own region only.
+func (d Defaults) allowed(region string) []string {
+	switch {
+	case len(d.Countries) > 0:
+		return d.Countries
+	case region != "":
+		return []string{region}
+	}
+	return []string{d.Region}
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/drain"
+)
+
+// recordSQL writes what became of attempts that nobody has settled yet. The attempt's own
+// emptiness and the follow-up's state are the compare in compare-and-set: whoever comes
+// second changes nothing here.
+const recordSQL = `
+with x as (
+  select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @outcomes::text[], @states::text[], @ledgers::text[], @reasons::text[],
+      @details::text[], @call_ids::text[], @call_statuses::text[], @codes::text[], @answers::text[], @stages::text[], @waits::boolean[])
+    as x (id, no, outcome, state, ledger, reason, detail, call_id, call_status, code, answer, stage, wait)
+), mine as materialized (
+  select x.*, f.tenant_id, clock_timestamp() as now
+  from x join phone_followups f on f.id = x.id
+  where f.state = 'dialing' and f.attempt_no = x.no
+  order by f.id
+  for no key update of f
+), settled as (
+  update attempts a
+  set outcome = m.outcome, outcome_at = m.now, call_id = m.call_id, code = m.code, answer = m.answer, stage = m.stage
+  from mine m
+  where a.followup_id = m.id and a.no = m.no and a.outcome is null
+  returning m.*
+), moved as (
+  update phone_followups f
+  set state = s.state, version = coalesce(f.version, 0) + 1, reason = s.reason, detail = s.detail, updated_at = s.now,
+    call_id = coalesce(s.call_id, f.call_id), call_status = coalesce(s.call_status, f.call_status),
+    next_try_at = case when s.state <> 'due' then f.next_try_at when s.wait then s.now + @retry_after::interval else s.now end,
+    ready = s.state = 'due' and not s.wait
+  from settled s
+  where f.id = s.id
+  returning f.version, s.*
+)
+insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail, attempt_no)
+select id, version, tenant_id, now, 'dialing', state, ledger, case when ledger is null then 'daemon' else 'carrier' end, reason, detail, no
+from moved
+returning followup_id, attempt_no`
+
+// Record is T2, see drain.Store.
+func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		locked, retryAfter, err := lockLines(ctx, tx, set)
+		if err != nil {
+			return err
+		}
+		applied, err := record(ctx, tx, set, retryAfter)
+		if err != nil {
+			return err
+		}
+		effects := lineEffects{}
+		for _, one := range set {
+			switch {
+			case !applied[attemptKey{one.FollowUp, one.AttemptNo}]:
+				if err := s.recordLate(ctx, tx, one); err != nil {
+					return err
+				}
+			case locked[lineOf(one)]:
+				effects.add(one)
+			}
+		}
+		return s.writeEffects(ctx, tx, effects, retryAfter)
+	})
+	return rowError(err)
+}
+
+type attemptKey struct {
+	followUp string
+	no       int
+}
+
+func record(ctx context.Context, tx pgx.Tx, set []drain.Settlement, retryAfter time.Duration) (map[attemptKey]bool, error) {
+	n := len(set)
+	ids, nos, outcomes, states := make([]string, n), make([]int16, n), make([]string, n), make([]string, n)
+	ledgers, reasons, details, callIDs := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
+	statuses, codes, answers, stages := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
+	waits := make([]bool, n)
+	for i, one := range set {
+		ids[i], nos[i], outcomes[i], states[i] = one.FollowUp, int16(one.AttemptNo), string(one.Outcome), string(one.To) //nolint:gosec // see number
+		ledgers[i], reasons[i], details[i], callIDs[i] = orNull(string(one.Ledger)), orNull(one.Reason), orNull(one.Detail), orNull(one.CallID)
+		statuses[i], codes[i], answers[i], stages[i] = orNull(one.CallStatus), orNull(one.Code), orNull(one.Answer), orNull(string(one.Stage))
+		waits[i] = one.Wait
+	}
+	rows, err := tx.Query(ctx, recordSQL, pgx.StrictNamedArgs{
+		"ids": ids, "nos": nos, "outcomes": outcomes, "states": states, "ledgers": ledgers, "reasons": reasons,
+		"details": details, "call_ids": callIDs, "call_statuses": statuses, "codes": codes, "answers": answers,
+		"stages": stages, "waits": waits, "retry_after": retryAfter,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recording what became of attempts: %w", err)
+	}
+	applied := make(map[attemptKey]bool, n)
+	var key attemptKey
+	_, err = pgx.ForEachRow(rows, []any{&key.followUp, &key.no}, func() error {
+		applied[key] = true
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recording what became of attempts: %w", err)
+	}
+	return applied, nil
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/desk"
+)
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+type resolved struct {
+	id       string
+	approval string // the approval that was named; "" where it was the follow-up
+}
+
+// resolve finds the one follow-up that a person means: by its id, by the id of an approval,
+// or by its ref. A ref that several have is answered with their ids.
+func resolve(ctx context.Context, q querier, name desk.Name) (resolved, error) {
+	text := strings.TrimSpace(name.Text)
+	if text == "" {
+		return resolved{}, &desk.Misuse{Says: "which follow-up? give its id or its ref"}
+	}
+	if strings.ContainsRune(text, 0) {
+		return resolved{}, &desk.Misuse{Says: "an id or a ref holds no NUL byte"}
+	}
+	if id, err := uuid.Parse(text); err == nil {
+		var r resolved
+		err := q.QueryRow(ctx, `
+			select id, '' from phone_followups where id = @id
+			union all select followup_id, id::text from approvals where id = @id`,
+			pgx.StrictNamedArgs{"id": id.String()}).Scan(&r.id, &r.approval)
+		if err == nil {
+			return r, nil
+		}
+		if !isNoRows(err) {
+			return r, fmt.Errorf("looking for follow-up %s: %w", id, err)
+		}
+	}
+	rows, err := q.Query(ctx, `
+		select id, tenant_id || ' ' || state || ' due ' || due_at from phone_followups
+		where ref = @ref and (@tenant = '' or tenant_id = @tenant)
+		order by due_at desc limit 6`, pgx.StrictNamedArgs{"ref": text, "tenant": name.Tenant})
+	if err != nil {
+		return resolved{}, fmt.Errorf("looking for ref %s: %w", text, err)
+	}
+	var (
+		id, about string
+		ids, says []string
+	)
+	if _, err := pgx.ForEachRow(rows, []any{&id, &about}, func() error {
+		ids, says = append(ids, id), append(says, id+" ("+about+")")
+		return nil
+	}); err != nil {
+		return resolved{}, fmt.Errorf("looking for ref %s: %w", text, err)
+	}
+	switch len(ids) {
+	case 0:
+		return resolved{}, fmt.Errorf("%w: %q is neither an id nor a ref here", desk.ErrNotFound, text)
+	case 1:
+		return resolved{id: ids[0]}, nil
+	}
+	return resolved{}, &desk.Misuse{Says: fmt.Sprintf("several follow-ups have the ref %q, name one by its id: %s", text, strings.Join(says, ", "))}
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/followup"
+)
+
+// tallySQL counts the ledger's outcomes on from where it was counted last. Only what every
+// transaction of before has finished with is counted, so that nothing that commits late is
+// passed over; one daemon counts at a time.
+const tallySQL = `
+with mark as materialized (
+  select upto as was, pg_snapshot_xmin(pg_current_snapshot()) as now from outcome_tally for no key update skip locked
+), counted as (
+  select e.outcome, count(*) as n
+  from mark m join followup_events e on e.xid >= m.was and e.xid < m.now
+  where e.outcome is not null
+  group by e.outcome
+), added as (
+  update outcome_totals t set total = t.total + c.n from counted c where t.outcome = c.outcome
+)
+update outcome_tally set upto = m.now from mark m where m.now <> m.was`
+
+// Tally brings the totals of outcomes up to date.
+func (s *Store) Tally(ctx context.Context) error {
+	if _, err := s.Pool.Exec(ctx, tallySQL); err != nil {
+		return fmt.Errorf("counting outcomes from the ledger: %w", err)
+	}
+	return nil
+}
+
+// Gauges are the numbers that describe the whole fleet's database at one instant.
+type Gauges struct {
+	Outcomes        map[followup.Outcome]int64
+	FollowUps       map[followup.State]int64 // of the states that are not final
+	OldestDue       time.Duration            // age of the oldest promise that is due and not kept; 0: none
+	OldestUncertain time.Duration
+	AtRisk          int64 // due or awaiting a person, and missed within two hours unless something happens
+	Conflicts       int64
+	Lines           []Line
+	Limits          followup.Limits
+}
+
+// Gauges reads them all. None of its statements scans rows in a final state.
+func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
+	g := Gauges{Outcomes: map[followup.Outcome]int64{}, FollowUps: map[followup.State]int64{}}
+	batch := &pgx.Batch{}
+	batch.Queue(`select outcome, total from outcome_totals`).Query(func(rows pgx.Rows) error {
+		var o followup.Outcome
+		var n int64
+		_, err := pgx.ForEachRow(rows, []any{&o, &n}, func() error { g.Outcomes[o] = n; return nil })
+		return err
+	})
+	batch.Queue(`
+		select 'due', count(*) from phone_followups where state = 'due'
+		union all select 'awaiting_approval', count(*) from phone_followups where state = 'awaiting_approval'
+		union all select 'dialing', count(*) from phone_followups where state = 'dialing'
+		union all select 'uncertain', count(*) from phone_followups where state = 'uncertain'`).Query(func(rows pgx.Rows) error {
+		var state followup.State
+		var n int64
+		_, err := pgx.ForEachRow(rows, []any{&state, &n}, func() error { g.FollowUps[state] = n; return nil })
+		return err
+	})
+	batch.Queue(`
+		select
+		  coalesce(extract(epoch from clock_timestamp() - (select min(due_at) from phone_followups
+		    where state in ('due', 'awaiting_approval') and state = 'due' and due_at > '-infinity' and due_at <= clock_timestamp())), 0)::float8,
+		  coalesce(extract(epoch from clock_timestamp() - (select min(updated_at) from phone_followups where state in ('uncertain', 'dialing') and state = 'uncertain')), 0)::float8,
+		  (select count(*) from phone_followups f where state in ('due', 'awaiting_approval')
+		    and due_at <= clock_timestamp() - l.max_late + interval '2 hours' and due_at > '-infinity'),
+		  (select count(*) from evidence where conflict),
+		  ` + limitsColumns + `
+		from fleet f join limits l on l.id = f.limits_id`).QueryRow(func(row pgx.Row) error {
+		var due, uncertain float64
+		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts}, limitsInto(&g.Limits)...)...)
+		g.OldestDue, g.OldestUncertain = seconds(due), seconds(uncertain)
+		return err
+	})
+	if err := s.Pool.SendBatch(ctx, batch).Close(); err != nil {
+		return g, fmt.Errorf("reading the gauges: %w", err)
+	}
+	lines, err := s.Lines(ctx, "")
+	g.Lines = lines
+	return g, err
+}
+
+func seconds(s float64) time.Duration { return max(0, time.Duration(s*float64(time.Second))) }

@@ -1,0 +1,8 @@
+// Package telemetry is what the operator sees: log lines without telephone numbers, the
+// registry that every package's metrics are registered with, and the small HTTP server that
+// gives the metrics and the daemon's health away.
+//
+// That no number is logged is the work of phone.Number, which prints masked. The masking
+// here is the second line of defence, for numbers that come back in another's text: a
+// carrier's answer, a database's error, a URL.
+package telemetry

@@ -1,0 +1,84 @@
+package tick
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// ClientConfig is what the River client is made of.
+type ClientConfig struct {
+	Pool    *pgxpool.Pool // River's own: a pool too small is the common cause of election timeouts
+	Pooled  bool          // a transaction pooler stands between: no LISTEN
+	Fence   Fence
+	Drain   Drain
+	Metrics *Metrics
+	Log     *slog.Logger
+}
+
+// NewClient makes the River client that works the slots.
+func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &worker{fence: c.Fence, drain: c.Drain, metrics: c.Metrics, log: c.Log})
+	river.AddWorker(workers, &drainer{fence: c.Fence, drain: c.Drain, log: c.Log})
+	poll := 250 * time.Millisecond
+	if c.Pooled {
+		poll = 100 * time.Millisecond // nothing wakes it but its own looking
+	}
+	queue := func(workers int) river.QueueConfig {
+		return river.QueueConfig{MaxWorkers: workers, FetchPollInterval: poll, FetchCooldown: 50 * time.Millisecond}
+	}
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+		Queues:   map[string]river.QueueConfig{queueTick: queue(1), queueDrain: queue(2)},
+		Workers:  workers,
+		Hooks:    []rivertype.Hook{&databaseClock{}},
+		PollOnly: c.Pooled,
+		// A rescued job runs beside the first run, which is not told. Ours do no harm, and are
+		// long over by then even where the leader's clock is minutes ahead.
+		JobTimeout:           longest + 15*time.Second,
+		RescueStuckJobsAfter: 15 * time.Minute,
+		SoftStopTimeout:      longest + 20*time.Second,
+		// A slot's job is only of use while somebody might still offer it.
+		CompletedJobRetentionPeriod: time.Hour,
+		CancelledJobRetentionPeriod: time.Hour,
+		Logger:                      slog.New(quiet{c.Log.Handler()}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making River's client: %w", err)
+	}
+	return client, nil
+}
+
+// databaseClock makes jobs scheduled by the database's clock. The driver stamps them with
+// this machine's, and a daemon that is minutes ahead would have none of its jobs fetched.
+type databaseClock struct{ river.HookDefaults }
+
+func (*databaseClock) InsertBegin(_ context.Context, p *rivertype.JobInsertParams) error {
+	if p.ScheduledAt == nil {
+		p.ScheduledAt = new(time.Time)
+	}
+	return nil
+}
+
+// quiet logs what River says one level lower: a slot that somebody else worked is no news.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return q.Handler.Enabled(ctx, level-4)
+}
+
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	r.Level -= 4
+	r.Message = "river: " + r.Message
+	return q.Handler.Handle(ctx, r) //nolint:wrapcheck // a handler is no boundary
+}
+
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }

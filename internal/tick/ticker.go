@@ -1,0 +1,90 @@
+package tick
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// Fence is the database as the ticker needs it.
+type Fence interface {
+	// Offer reads the slot that the database's clock is in, and how it stands with it.
+	Offer(ctx context.Context) (Slot, error)
+	// Pass lets the slot through once: false where it was worked before, or is past.
+	Pass(ctx context.Context, at time.Time) (Slot, bool, error)
+}
+
+// Slot is one slot as the database's clock sees it.
+type Slot struct {
+	At        time.Time     // its start
+	Ticked    bool          // it was worked, or is being worked, already
+	Left      time.Duration // until its end
+	Tick      time.Duration
+	Drainers  int
+	DialSlots int
+}
+
+// Ticker offers every slot's job.
+type Ticker struct {
+	Fence  Fence
+	Client *river.Client[pgx.Tx]
+	Log    *slog.Logger
+}
+
+// Run offers slots until ctx ends. It sleeps by the database's distance to the next
+// boundary, never by this machine's clock.
+func (t *Ticker) Run(ctx context.Context) {
+	away := false
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		next, won, err := t.offer(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !away:
+			t.Log.Error("cannot offer slots: the database is away or refuses; trying until it is back", "err", err)
+		case err == nil && away:
+			t.Log.Info("offering slots again")
+		}
+		away = err != nil
+		timer.Reset(next + behind(won, next))
+	}
+}
+
+// behind makes whoever did not win a slot look a little after its boundary next time, so
+// that the last winner goes first and fifty daemons do not insert at once.
+func behind(won bool, next time.Duration) time.Duration {
+	if won || next < 100*time.Millisecond {
+		return 0
+	}
+	return next/20 + rand.N(next/5+1) //nolint:gosec // jitter
+}
+
+func (t *Ticker) offer(ctx context.Context) (next time.Duration, won bool, err error) {
+	// Never let one slot hold up the next.
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	slot, err := t.Fence.Offer(ctx)
+	if err != nil {
+		return 250 * time.Millisecond, false, err
+	}
+	end := time.Now().Add(slot.Left) // read after the reply: never wakes early
+	if !slot.Ticked {
+		res, err := t.Client.Insert(ctx, Args{SlotMillis: slot.At.UnixMilli()}, nil)
+		if err != nil {
+			return 250 * time.Millisecond, false, err
+		}
+		won = !res.UniqueSkippedAsDuplicate
+	}
+	return max(0, time.Until(end)), won, nil
+}
