@@ -85,7 +85,7 @@ func checkOneLine(t *testing.T, name, value string, environ ...string) {
 func TestBaseURLMustBePublic(t *testing.T) {
 	t.Parallel()
 	local := []string{
-		"localhost:4010", "sim.localhost", "127.0.0.1:4010", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1",
+		"localhost:4010", "sim.localhost", "127.0.0.1:4010", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:100.64.0.1]", "10.0.0.1",
 		"172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "0.0.0.0", "100.64.0.1", "carrier-sim:4010",
 		"[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1", "sim.local", "localhost.",
 	}
@@ -100,6 +100,14 @@ func TestBaseURLMustBePublic(t *testing.T) {
 		checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "TWILIO_BASE_URL=http://"+host)
 		checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "CARRIER_ALLOW_LOOPBACK=on", "TWILIO_BASE_URL=http://"+host)
 	}
+}
+
+// TestNoMistakeOfAMistake: what follows only from another mistake is not reported with it.
+func TestNoMistakeOfAMistake(t *testing.T) {
+	t.Parallel()
+	checkOneLine(t, "CARRIER_ALLOW_LOOPBACK", "yes", databaseURL, "CARRIER_ALLOW_LOOPBACK=yes", "TWILIO_BASE_URL=http://localhost:4010")
+	checkOneLine(t, "DATABASE_URL", "x", "DATABASE_URL=x")
+	load(t, config.Options{}, databaseURL, "HTTP_ADDR=:0", "METRICS_ADDR=:0")
 }
 
 func TestTwilioComesTogether(t *testing.T) {

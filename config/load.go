@@ -161,7 +161,7 @@ func (l *loader) mistakes() Mistakes {
 	}
 	var unknown []string
 	for name, value := range l.set {
-		if value != "" && isGuarded(name) && !slices.Contains(known, name) {
+		if value != "" && guard(name) != "" && !slices.Contains(known, name) {
 			unknown = append(unknown, name)
 		}
 	}

@@ -102,7 +102,7 @@ func TestEmptyIsUnset(t *testing.T) {
 func TestAllMistakesAtOnceInOrder(t *testing.T) {
 	t.Parallel()
 	found := mistakes(
-		t, config.Options{}, "GATE_WHATEVER=1", "TWILIO_CALLS_PER_SECOND=-1", "PHONE_FOLLOWUP_TICK=0s",
+		t, config.Options{}, "GATE_WHATEVER=1", "GATE_COUNTRY=US", "GATE_2=2", "TWILIO_CALLS_PER_SECOND=-1", "PHONE_FOLLOWUP_TICK=0s",
 		"PHONE_FOLLOWUP_DRAINERS=none", "IDEMPOTENCY_HOURS=3", "LOG_LEVEL=loud", authToken,
 	)
 	want := `DATABASE_URL is unset: accepts a postgres:// URL, or libpq's keyword=value form; serve --embedded needs none
@@ -111,6 +111,8 @@ PHONE_FOLLOWUP_TICK is "0s": accepts a duration from 1s to 1h in whole milliseco
 PHONE_FOLLOWUP_DRAINERS is "none": accepts a whole number from 1 to 64
 TWILIO_ACCOUNT_SID is unset: accepts AC and 32 hexadecimal digits; it is needed with the others of Twilio
 TWILIO_CALLS_PER_SECOND is "-1": accepts a decimal number from 0 to 1000 with at most three places
+GATE_2 is "2": there is no such variable; did you mean GATE_COUNTRIES?
+GATE_COUNTRY is "US": there is no such variable; did you mean GATE_COUNTRIES?
 GATE_WHATEVER is "1": there is no such variable; did you mean GATE_COUNTRIES?
 IDEMPOTENCY_HOURS is "3": there is no such variable; did you mean IDEMPOTENCY_KEY_HOURS?`
 	if got := found.Error(); got != want {

@@ -6,19 +6,24 @@ import "strings"
 // knows is a setting somebody believes to be in force.
 func guarded() []string { return []string{"PHONE_FOLLOWUP_", "GATE_", "IDEMPOTENCY_"} }
 
-func isGuarded(name string) bool {
+// guard is the beginning that makes a name ours, or "".
+func guard(name string) string {
 	for _, prefix := range guarded() {
 		if strings.HasPrefix(name, prefix) {
-			return true
+			return prefix
 		}
 	}
-	return false
+	return ""
 }
 
-// nearest is the one of the known names that an unknown one was most likely meant to be.
+// nearest is the one of the known names that an unknown one was most likely meant to be,
+// among those that begin as it does.
 func nearest(name string, known []string) string {
 	best, least := "", -1
 	for _, candidate := range known {
+		if guard(candidate) != guard(name) {
+			continue
+		}
 		if d := distance(name, candidate); least < 0 || d < least {
 			best, least = candidate, d
 		}

@@ -33,6 +33,7 @@ func TestMistakesHideSecrets(t *testing.T) {
 		{"DATABASE_URL=postgres://u:%" + secret + "%%@h/db", "DATABASE_URL is (hidden): "},
 		{"DATABASE_URL=//u:" + secret + "@h/db", "DATABASE_URL is (hidden): "},
 		{"DATABASE_URL=Password=" + secret, "DATABASE_URL is (hidden): "},
+		{"LOG_LEVEL=" + strings.Repeat("x", 1000), `LOG_LEVEL is "` + strings.Repeat("x", 80) + `"...: `},
 		{"TWILIO_FROM=1 (415) 555-0123", `TWILIO_FROM is "* (***) ***-**23": `},
 		{"TWILIO_FROM=\u0664155550123", `TWILIO_FROM is "********23": `},
 	} {

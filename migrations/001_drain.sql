@@ -176,7 +176,7 @@ create table approvals (
   decided_by    text,
   time_zone     text,
   constraint decision_is_whole check ((decision is null) = (decided_at is null)),
-  constraint decision_has_a_name check (decision is null or decision = 'missed' or decided_by <> '')
+  constraint decision_has_a_name check (decision is null or decision = 'missed' or coalesce(decided_by, '') <> '')
 );
 create unique index approvals_one_open on approvals (followup_id) where decision is null;
 create index approvals_of on approvals (followup_id);
@@ -210,7 +210,7 @@ create table attempts (
   constraint attempts_deadlines check (created_at <= begin_at and begin_at <= send_by and send_by <= late_at and send_by < answer_by),
   constraint attempts_outcome_is_whole check ((outcome is null) = (outcome_at is null)),
   constraint attempts_placed_needs_evidence check (outcome <> 'placed' or call_id is not null or decided_by is not null),
-  constraint attempts_did_not_ring_needs_a_name check (outcome <> 'did_not_ring' or decided_by <> '')
+  constraint attempts_did_not_ring_needs_a_name check (outcome <> 'did_not_ring' or coalesce(decided_by, '') <> '')
 ) with (fillfactor = 80);
 -- Attempt n+1 exists only when n is proven, or said by a person, not to have rung.
 create unique index attempts_one_live on attempts (followup_id)

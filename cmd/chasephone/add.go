@@ -140,7 +140,7 @@ func (c addCmd) check(ctx context.Context, db *store.Store) error {
 			return nil
 		}
 	}
-	return &desk.Misuse{Says: fmt.Sprintf("tenant %s has no line %s; it has: %s", c.Tenant, c.Line, strings.Join(names, ", "))}
+	return &desk.Misuse{Says: fmt.Sprintf("tenant %s has no line %s: it has %s", c.Tenant, c.Line, either(strings.Join(names, ", "), "no lines"))}
 }
 
 // notes are what may surprise about a follow-up that is in.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/user"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -61,7 +62,6 @@ func run(ctx context.Context, p process) (code int) {
 		kong.Description("Keeps a business's promises to call people back."),
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(code int) { exit = code; panic(left{}) }),
-		kong.UsageOnError(),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(p),
 	)
@@ -77,6 +77,11 @@ func run(ctx context.Context, p process) (code int) {
 			panic(r)
 		}
 	}()
+	for _, arg := range p.args {
+		if !utf8.ValidString(arg) {
+			return p.misuse(fmt.Errorf("the argument %q is not UTF-8", arg))
+		}
+	}
 	command, err := parser.Parse(p.args)
 	if err != nil {
 		return p.misuse(err)
@@ -111,9 +116,9 @@ func (p process) misuse(err error) int {
 	return exitMisuse
 }
 
-// oneLine is an error as one line that holds no number.
+// oneLine is an error as one line that holds no number, and nothing that acts on a terminal.
 func oneLine(err error) string {
-	return telemetry.MaskText(strings.Join(strings.Fields(err.Error()), " "))
+	return telemetry.MaskText(plain(strings.Join(strings.Fields(err.Error()), " ")))
 }
 
 // by is the name that a decision is recorded under.

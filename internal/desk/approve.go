@@ -95,8 +95,8 @@ func missed(s Snapshot) Change {
 }
 
 func knownZone(zone string) error {
-	if zone != "" && !gates.KnownZone(zone) {
-		return &Misuse{Says: "time zone " + zone + " is not known: give it as Area/City, America/Denver for instance"}
+	if zone == "" || gates.KnownZone(zone) {
+		return nil
 	}
-	return nil
+	return &Misuse{Says: "time zone " + zone + " is not known: give it as Area/City, America/Denver for instance"}
 }

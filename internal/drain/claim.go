@@ -10,11 +10,12 @@ import (
 
 // Query says what a claim looks for.
 type Query struct {
-	Most   int              // attempts at most: the free dial slots
-	Look   int              // rows to look at per tenant, beyond the places it has left
-	Alone  bool             // one row only: among several there was one that the database refuses
-	After  Cursor           // tenants and lines after this one
-	Broken map[string]error // facts that failed to load in an earlier try, by name, and why
+	Most    int              // attempts at most: the free dial slots
+	Look    int              // rows to look at per tenant, beyond the places it has left
+	Alone   bool             // one row only: among several there was one that the database refuses
+	After   Cursor           // tenants and lines after this one
+	Careful bool             // load facts one by one: among several there was one that fails
+	Broken  map[string]error // facts that failed to load in an earlier try, by name, and why
 }
 
 // Cursor is a place in the order of tenants and their lines; the zero Cursor is its start.

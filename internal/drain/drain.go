@@ -152,7 +152,9 @@ func (d *Drain) tryClaim(ctx context.Context, q Query) (Claim, error) {
 				d.recorder.Put(Settle(a, carrier.NotPlaced{Blame: carrier.BlameNobody, Code: "commit_unknown"}))
 			}
 			return Claim{}, err
-		case errors.As(err, &fact) && q.Broken[fact.Fact] == nil:
+		case errors.As(err, &fact) && !q.Careful:
+			q.Careful = true
+		case errors.As(err, &fact) && fact.Fact != "" && q.Broken[fact.Fact] == nil:
 			d.Log.Error("a fact that the gates need cannot be loaded: what needs it waits", "fact", fact.Fact, "err", fact.Err)
 			broken := map[string]error{fact.Fact: fact.Err}
 			maps.Copy(broken, q.Broken)
@@ -199,7 +201,8 @@ func (d *Drain) Sweep(ctx context.Context) error {
 	}
 }
 
-// FactError says which fact of a claim could not be loaded.
+// FactError says which fact of a claim could not be loaded; "" where that is not known
+// because several were asked for together.
 type FactError struct {
 	Fact string
 	Err  error

@@ -73,6 +73,12 @@ type world struct {
 func newWorld(t *testing.T, change func(*followup.Limits)) *world {
 	t.Helper()
 	t.Parallel()
+	return newWorldIn(t, change)
+}
+
+// newWorldIn is newWorld for one of several worlds of a test.
+func newWorldIn(t *testing.T, change func(*followup.Limits)) *world {
+	t.Helper()
 	w := &world{t: t, ctx: t.Context(), url: pgtest.URL(t), limits: followup.DefaultLimits(), phones: &scripted{rings: map[string]int{}}}
 	w.db = w.connect()
 	w.limits.Tick = longTick(time.Now())

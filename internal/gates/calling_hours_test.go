@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -287,5 +288,14 @@ func TestOnlyKnownZonesAreKept(t *testing.T) {
 	}
 	if len(z.loaded) != 1 {
 		t.Errorf("%d are kept", len(z.loaded))
+	}
+	for name, want := range map[string]bool{
+		"Europe/Paris": true, "America/Argentina/Buenos_Aires": true, "America/Port-au-Prince": true, "Etc/GMT+5": true, "UTC": true,
+		"": false, "Local": false, "Factory": false, "Etc/Unknown": false, "Europe": false, "Europe/": false, "europe/paris": false,
+		"posix/Europe/Paris": false, "../Europe/Paris": false, "Europe/Paris ": false, "Europe/Paris\x00": false, "Z/" + strings.Repeat("A", 100): false,
+	} {
+		if got := KnownZone(name); got != want {
+			t.Errorf("%q: known %t", name, got)
+		}
 	}
 }

@@ -26,6 +26,7 @@ type Case struct {
 	NeedsApproval bool // by the row or by the tenant's policy
 	Line          Line
 	Approval      *Approval // the newest decided "approved" and not spent; nil where none
+	ApprovalErr   error     // why Approval could not be loaded; then holds wait, for a person may have answered them
 
 	OptOut Fact[*OptOut] // nil: none
 	InCall Fact[*InCall] // nil: no other call with this number is under way
@@ -81,7 +82,7 @@ type Line struct {
 	Configured bool // this daemon has the carrier's credentials
 	Caller     phone.Number
 	URL        string // speaks instead of the script; "" where the script is spoken
-	MaxScript  int    // the longest script the carrier can be given, in characters; 0: no bound
+	TooLong    bool   // the carrier cannot be given the script: only it knows how long it gets
 	HeldUntil  time.Time
 	HeldFor    string // code of the hold
 	Stopped    bool

@@ -60,7 +60,7 @@ func Explain(code string, on map[string]string) string {
 	case CodeNoWords:
 		return "there is nothing to say: no script, and the line has no URL that speaks"
 	case CodeScriptTooLong:
-		return "the script is too long for the line's carrier" + after(": ", on["length"]) + after(" characters of at most ", on["max"])
+		return "the script is too long for the line's carrier" + after("; its length in characters: ", on["length"])
 	case CodeUnknownLine:
 		return "there is no line of this name" + after(": ", on["line"])
 	case CodeLineNotReady:

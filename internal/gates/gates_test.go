@@ -165,12 +165,11 @@ func TestWordsGate(t *testing.T) {
 		{"only spaces", func(c *Case) { c.Script = " \n\u00a0" }, Refuse{Grounds{Code: CodeNoWords}}},
 		{"a URL speaks", func(c *Case) { c.Script, c.Line.URL = "", "https://example.com/voice" }, Pass{}},
 		{"no script and no line yet", func(c *Case) { c.Script, c.Line = "", Line{} }, Pass{Grounds{Code: CodeNoLine}}},
-		{"as long as may be, in characters", func(c *Case) { c.Script, c.Line.MaxScript = "éééé", 4 }, Pass{}},
-		{"too long", func(c *Case) { c.Script, c.Line.MaxScript = "ééééé", 4 }, Refuse{
-			Grounds{CodeScriptTooLong, map[string]string{"length": "5", "max": "4"}},
+		{"too long", func(c *Case) { c.Script, c.Line.TooLong = "ééééé", true }, Refuse{
+			Grounds{CodeScriptTooLong, map[string]string{"length": "5"}},
 		}},
 		{"too long, but not spoken", func(c *Case) {
-			c.Script, c.Line.MaxScript, c.Line.URL = "ééééé", 4, "https://example.com/voice"
+			c.Script, c.Line.TooLong, c.Line.URL = "ééééé", true, "https://example.com/voice"
 		}, Pass{}},
 	})
 }

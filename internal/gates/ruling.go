@@ -70,9 +70,13 @@ func unavailable(c Case, cause error) Wait {
 	return Wait{Grounds{CodeFactsUnavailable, map[string]string{"cause": clean(cause.Error())}}, c.Now.Add(factsRetry)}
 }
 
-// answered turns a hold that a person has answered into a pass which says so.
+// answered turns a hold that a person has answered into a pass which says so, and one of which
+// nobody knows whether it was into a wait.
 func answered(v Verdict, c *Case) Verdict {
 	h, holds := v.(Hold)
+	if holds && c.ApprovalErr != nil { // asking once more would void an answer that may be there
+		return unavailable(*c, c.ApprovalErr)
+	}
 	a := c.Approval
 	if !holds || a == nil || !slices.Contains(a.Reasons, h.Code) {
 		return v

@@ -114,6 +114,9 @@ func TestApprovals(t *testing.T) {
 		{"outside hours", []string{CodeApprovalRequired, "extra", CodeOutsideHours}, func(c *Case) {
 			c.Now = at("2026-10-07T05:00:00Z")
 		}, KindWait, nil, ""},
+		{"could not be loaded", nil, func(c *Case) {
+			c.Approval, c.ApprovalErr = nil, errors.New("timeout")
+		}, KindWait, nil, ""},
 		// A bare yes would ring at whatever hour it was given.
 		{"no zone came with it", []string{CodeApprovalRequired, "extra", CodeTimeZoneUnknown}, func(c *Case) {
 			c.Number.Zones = nil
@@ -290,7 +293,7 @@ func anyCase(t *rapid.T) Case {
 	if flip("another line") {
 		c.Line = Line{
 			Name: rapid.SampledFrom([]string{"default", "sales", "\xff"}).Draw(t, "line"), Named: flip("named"), Exists: flip("exists"),
-			Configured: flip("configured"), Stopped: flip("stopped"), MaxScript: rapid.IntRange(0, 10).Draw(t, "max"),
+			Configured: flip("configured"), Stopped: flip("stopped"), TooLong: flip("too long"),
 			URL: rapid.SampledFrom([]string{"", "https://example.com"}).Draw(t, "url"), HeldFor: "busy",
 			HeldUntil: c.Now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "held")) * time.Hour),
 		}
@@ -298,7 +301,9 @@ func anyCase(t *rapid.T) Case {
 	err := errors.New("number +1 415 555 0123: connection reset")
 	c.OptOut = rapid.SampledFrom([]Fact[*OptOut]{Known[*OptOut](nil), Known(&OptOut{Source: "desk"}), Unknown[*OptOut](err), {}}).Draw(t, "opt-out")
 	c.InCall = rapid.SampledFrom([]Fact[*InCall]{Known[*InCall](nil), Known(&InCall{FollowUp: "f"}), Unknown[*InCall](err), {}}).Draw(t, "in a call")
-	if flip("approval") {
+	if flip("approval unknown") {
+		c.ApprovalErr = err
+	} else if flip("approval") {
 		c.Approval = yes(c, rapid.SliceOf(rapid.SampledFrom([]string{CodeApprovalRequired, CodeTimeZoneUnknown, CodeNoCommonHours})).Draw(t, "reasons")...)
 		c.Approval.TimeZone = rapid.SampledFrom([]string{"", "America/Denver", "Mars"}).Draw(t, "approved zone")
 		if flip("does not match") {

@@ -19,12 +19,8 @@ func words() Gate {
 		case silent:
 			return Refuse{Grounds{Code: CodeNoWords}}
 		}
-		length := utf8.RuneCountInString(c.Script)
-		if c.Line.MaxScript > 0 && length > c.Line.MaxScript {
-			return Refuse{Grounds{CodeScriptTooLong, map[string]string{
-				"length": strconv.Itoa(length),
-				"max":    strconv.Itoa(c.Line.MaxScript),
-			}}}
+		if c.Line.TooLong {
+			return Refuse{Grounds{CodeScriptTooLong, map[string]string{"length": strconv.Itoa(utf8.RuneCountInString(c.Script))}}}
 		}
 		return Pass{}
 	}}

@@ -104,10 +104,10 @@ func (a account) mustReach(ctx context.Context, dataDir, binDir string) error {
 	}
 	where := closed.String()
 	if slices.Contains(ancestors(dataDir), where) {
-		return fmt.Errorf("run as root, PostgreSQL runs as the user %s, who may not enter %s: "+
+		return fmt.Errorf("started by root, PostgreSQL runs as the user %s, who may not enter %s: "+
 			"put the data folder elsewhere, below /var/lib/chasephone for instance, or let others pass (chmod o+x %s)", a.name, where, where)
 	}
-	return fmt.Errorf("run as root, PostgreSQL runs as the user %s, who has no way through %s to its binaries: "+
+	return fmt.Errorf("started by root, PostgreSQL runs as the user %s, who has no way through %s to its binaries: "+
 		"set %s to a copy that everybody may run, or let others pass (chmod o+x %s)", a.name, where, binariesVariable, where)
 }
 

@@ -107,10 +107,39 @@ func TestStartAfterEverythingWasKilled(t *testing.T) {
 	shell := parentOf(t, p.pid)
 	must(t, syscall.Kill(-shell, syscall.SIGKILL)) // its whole process group: shell, watcher, postmaster
 	holder.kill(t)
+
+	// Since then the server's number has gone to another process of the same user.
+	f, err := openFolder(dir)
+	must(t, err)
+	other := f.owner.command(t.Context(), "/", "/bin/sleep", "60")
+	must(t, other.Start())
+	t.Cleanup(func() { _ = other.Process.Kill(); _ = other.Wait() })
+	left := filepath.Join(f.pgdata(), "postmaster.pid")
+	text, err := os.ReadFile(left)
+	must(t, err)
+	_, rest, _ := strings.Cut(string(text), "\n")
+	must(t, os.WriteFile(left, fmt.Appendf(nil, "%d\n%s", other.Process.Pid, rest), 0o600))
+
 	s := start(t, dir)
 	if got := queryInt(t, s.URL(), "SELECT n FROM kept"); got != 7 {
 		t.Errorf("n = %d, want 7", got)
 	}
+}
+
+// A process that is killed while it makes the data leaves an initdb that goes on for a moment.
+func TestStartAfterInitdbWasInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(openTempDir(t), "data")
+	holder := hold(t, dir, nil)
+	eventually(t, "initdb is at work", 30*time.Second, func() bool {
+		_, err := os.Stat(filepath.Join(dir, "pgdata.unfinished", "PG_VERSION"))
+		return err == nil
+	})
+	holder.kill(t)
+	if _, err := os.Stat(filepath.Join(dir, "pgdata")); err == nil {
+		t.Log("initdb was faster than this test, which has shown nothing")
+	}
+	start(t, dir)
 }
 
 // The shell alone is killed: the server could no longer be watched, so it is stopped and

@@ -105,6 +105,7 @@ func settings(port int) []string {
 		"log_error_verbosity=terse",
 		"log_min_error_statement=panic",
 		"log_statement=none",
+		"log_checkpoints=off",
 		"log_min_duration_statement=-1",
 	}
 }

@@ -77,3 +77,32 @@ func stopOrphan(ctx context.Context, pgdata string, log *slog.Logger) error {
 	}
 	return fmt.Errorf("the PostgreSQL that was left behind (process %d) does not stop: end it (kill -QUIT %d) and start again", p.pid, p.pid)
 }
+
+// noProcess is a process number that no system gives.
+const noProcess = 999999999
+
+// disown takes the number out of a postmaster.pid that a server left which was killed. By now
+// the number may be another process's, and PostgreSQL would refuse to start for as long as
+// that one lives. The rest of the file stays: by it PostgreSQL makes sure that no session of
+// the dead server is left. The caller has the folder's locks and has called stopOrphan.
+func (f folder) disown() error {
+	// A Root, because the folder is another user's when we are root: no link leads out of it.
+	root, err := os.OpenRoot(f.path)
+	if err != nil {
+		return fmt.Errorf("open the data folder: %w", err)
+	}
+	defer root.Close()
+	const name = "pgdata/postmaster.pid"
+	text, err := root.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what the last server left: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n")
+	if err := root.WriteFile(name, fmt.Appendf(nil, "%d\n%s", noProcess, rest), 0o600); err != nil {
+		return fmt.Errorf("mark what the last server left: %w", err)
+	}
+	return nil
+}

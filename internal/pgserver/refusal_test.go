@@ -65,18 +65,6 @@ func ownerID(t *testing.T, path string) int {
 	return ownerOf(info)
 }
 
-func TestInterruptedInitIsBegunAgain(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(openTempDir(t), "data")
-	f, err := openFolder(dir)
-	must(t, err)
-	must(t, os.Mkdir(f.unfinished(), 0o700))
-	must(t, os.WriteFile(filepath.Join(f.unfinished(), "PG_VERSION"), []byte("15\n"), 0o600))
-	must(t, os.WriteFile(f.passwordFile(), nil, 0o600))
-	must(t, os.Chown(f.passwordFile(), f.owner.uid, f.owner.gid))
-	start(t, dir)
-}
-
 func TestNoBinaries(t *testing.T) {
 	t.Parallel()
 	_, err := Start(t.Context(), Options{DataDir: filepath.Join(openTempDir(t), "data"), Binaries: "/nowhere"})

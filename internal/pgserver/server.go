@@ -71,6 +71,9 @@ func startClaimed(ctx context.Context, f folder, claimed *claim, o Options, log 
 	if err := stopOrphan(ctx, f.pgdata(), log); err != nil {
 		return nil, err
 	}
+	if err := f.disown(); err != nil {
+		return nil, err
+	}
 	made, err := f.dataMajor()
 	if err != nil {
 		return nil, err

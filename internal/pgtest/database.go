@@ -2,17 +2,17 @@ package pgtest
 
 import (
 	"context"
-	"database/sql"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that pgtestdb asks database/sql for
-	"github.com/peterldowns/pgtestdb"
 )
 
 // poolSize is small because every parallel test has a pool: 300 connections are to suffice.
 const poolSize = 8
+
+// patience bounds each thing that is done for one test, migrating included.
+const patience = time.Minute
 
 // New gives the test a migrated database of its own, dropped at its end. Its address, for a
 // process that the test starts, is pool.Config().ConnString().
@@ -30,11 +30,28 @@ func URL(t testing.TB) string {
 
 func newDatabase(t testing.TB, m Migration) string {
 	t.Helper()
-	s, err := server()
+	s, err := shared()
 	if err != nil {
 		t.Fatalf("pgtest: no PostgreSQL for this test: %v", err)
 	}
-	return pgtestdb.Custom(alwaysDropping{t}, s.config, migrator{Migration: m, run: s.run}).URL()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	template, err := s.template(ctx, m)
+	if err != nil {
+		t.Fatalf("pgtest: make the template of the tests' databases: %v", err)
+	}
+	name, err := s.copyOf(ctx, template)
+	if err != nil {
+		t.Fatalf("pgtest: make a database for this test: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.drop(ctx, name); err != nil {
+			t.Errorf("pgtest: drop the database of this test: %v", err)
+		}
+	})
+	return s.url(name)
 }
 
 func newPool(t testing.TB, url string) *pgxpool.Pool {
@@ -65,26 +82,4 @@ func closePool(t testing.TB, pool *pgxpool.Pool) {
 	case <-time.After(5 * time.Second):
 		t.Errorf("pgtest: %d connections were acquired and not released", pool.Stat().AcquiredConns())
 	}
-}
-
-// alwaysDropping hides from pgtestdb that a test failed: it would keep the database. It also
-// drops pgtestdb's remark on where the database is, since that is gone when one reads it.
-type alwaysDropping struct{ testing.TB }
-
-func (alwaysDropping) Failed() bool        { return false }
-func (alwaysDropping) Logf(string, ...any) {}
-
-// migrator is a Migration as pgtestdb wants it.
-type migrator struct {
-	Migration
-	run string
-}
-
-func (m migrator) Hash() (string, error) {
-	hash, err := m.Migration.Hash()
-	return hash + m.run, err
-}
-
-func (m migrator) Migrate(ctx context.Context, _ *sql.DB, c pgtestdb.Config) error {
-	return m.Up(ctx, c.URL())
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 func TestEveryTestHasADatabaseOfItsOwn(t *testing.T) {
@@ -101,11 +101,11 @@ func TestHold(t *testing.T) {
 		t.Skip("runs in a process of its own, for another test")
 	}
 	fmt.Println("url:", URL(t))
-	s, err := server()
+	s, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("admin:", s.config.URL())
+	fmt.Println("admin:", s.admin.Config().ConnString())
 	if os.Getenv(holdVariable) == "for ever" {
 		select {}
 	}
@@ -152,7 +152,7 @@ func TestKilledTestBinaryLeavesNothingBehind(t *testing.T) {
 	}
 	defer admin.Close(t.Context())
 	var left int
-	if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_database WHERE datname LIKE '%inst%'").Scan(&left); err != nil {
+	if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_database WHERE datname LIKE '%\\_of\\_%'").Scan(&left); err != nil {
 		t.Fatal(err)
 	}
 	if left != 1 {
@@ -188,38 +188,6 @@ func binary(t *testing.T, temp, hold string) (*exec.Cmd, func(kind string) strin
 	}
 }
 
-func TestAddressOfAGivenServer(t *testing.T) {
-	t.Parallel()
-	for _, address := range []string{
-		"postgres://me:p%40ss%2Fword%3F@db.example:6432/base?sslmode=disable",
-		"postgres://me:secret@[::1]:5432/base?sslmode=disable",
-		"postgresql://me:secret@localhost/base?sslmode=disable",
-		"postgres:///base?host=/run/postgresql&user=me&sslmode=disable",
-	} {
-		config, err := configOf(address)
-		if err != nil {
-			t.Errorf("%s: %v", address, err)
-			continue
-		}
-		want, err := pgxpool.ParseConfig(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := pgxpool.ParseConfig(config.URL())
-		if err != nil {
-			t.Errorf("%s became %s: %v", address, config.URL(), err)
-			continue
-		}
-		g, w := got.ConnConfig, want.ConnConfig
-		if g.Host != w.Host || g.Port != w.Port || g.User != w.User || g.Password != w.Password || g.Database != w.Database {
-			t.Errorf("%s became %s", address, config.URL())
-		}
-	}
-	if _, err := configOf("host=localhost user=me"); err == nil {
-		t.Error("an address that is no URL was taken")
-	}
-}
-
 func TestServersFolderMustBeOurs(t *testing.T) {
 	t.Parallel()
 	link := t.TempDir() + "/link"
@@ -228,5 +196,52 @@ func TestServersFolderMustBeOurs(t *testing.T) {
 	}
 	if err := makeHome(link); err == nil || errors.Is(err, os.ErrExist) {
 		t.Errorf("a link in its place: %v, want a refusal", err)
+	}
+}
+
+// A given server need not be a superuser's.
+func TestGivenServer(t *testing.T) {
+	t.Parallel()
+	ours, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours.run == "" {
+		t.Skip("makes a role, which the server of DATABASE_URL may not allow")
+	}
+	_, err = ours.admin.Exec(t.Context(), `CREATE ROLE "limited role" LOGIN CREATEDB PASSWORD 'a/b?c@d'`)
+	if err != nil && !strings.Contains(err.Error(), "already exists") { // by a run that was killed
+		t.Fatal(err)
+	}
+	address := *ours.address
+	address.User = url.UserPassword("limited role", "a/b?c@d")
+	given, err := connect(t.Context(), address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer given.admin.Close()
+
+	m := Migration{
+		Hash: func() (string, error) { return t.Name(), nil },
+		Up:   func(context.Context, string) error { return nil },
+	}
+	template, err := given.template(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := given.copyOf(t.Context(), template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), given.url(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := given.drop(t.Context(), database); err != nil {
+		t.Error(err)
+	}
+	if _, err := connect(t.Context(), "host=localhost user=me"); err == nil {
+		t.Error("an address that is no URL was taken")
 	}
 }

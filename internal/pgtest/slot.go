@@ -10,8 +10,6 @@ import (
 	"syscall"
 
 	"chasephone/internal/pgserver"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // startInFreeSlot starts a server on the first data folder that no other test binary has.
@@ -56,36 +54,6 @@ func makeHome(home string) error {
 	}
 	if !info.IsDir() || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
 		return fmt.Errorf("%s is somebody else's: remove it, or set TMPDIR to a folder of your own", home)
-	}
-	return nil
-}
-
-// clearSlot drops what killed test binaries left, and templates of earlier runs but one.
-func clearSlot(ctx context.Context, address string) error {
-	conn, err := pgx.Connect(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, `
-		(SELECT datname FROM pg_database WHERE datname ~ '^testdb_tpl_.*_inst_')
-		UNION ALL
-		(SELECT datname FROM pg_database WHERE datname ~ '^testdb_tpl_[^_]*$' ORDER BY oid DESC OFFSET 1)`)
-	if err != nil {
-		return err
-	}
-	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
-	}
-	for _, name := range left {
-		quoted := pgx.Identifier{name}.Sanitize()
-		if _, err := conn.Exec(ctx, "ALTER DATABASE "+quoted+" IS_TEMPLATE false"); err != nil {
-			return err
-		}
-		if _, err := conn.Exec(ctx, "DROP DATABASE "+quoted+" WITH (FORCE)"); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -325,8 +324,8 @@ func (c *claiming) scanCandidate(rows pgx.Rows, b *drain.Batch, lines map[follow
 	k.NeedsApproval = k.NeedsApproval || t.alwaysApproved
 	k.Line = lines[one.Line].gate
 	k.Line.Name, k.Line.Named = name, named
-	if carrier, ok := c.carriers[k.Line.Carrier]; ok && !carrier.Fits(k.Script) {
-		k.Line.MaxScript = utf8.RuneCountInString(k.Script) - 1
+	if carrier, ok := c.carriers[k.Line.Carrier]; ok {
+		k.Line.TooLong = !carrier.Fits(k.Script)
 	}
 	if approval != nil {
 		approvals[one.ID] = *approval

@@ -63,12 +63,7 @@ func (c *claiming) facts(ctx context.Context, candidates []drain.Candidate, appr
 		inCall   = map[phone.Number]*gates.InCall{}
 		approved = map[string]*gates.Approval{}
 	)
-	load := []struct {
-		fact string
-		sql  string
-		args pgx.StrictNamedArgs
-		row  func(pgx.Rows) error
-	}{
+	load := []statement{
 		{factNumbers, numbersSQL, pgx.StrictNamedArgs{"numbers": numbers}, func(rows pgx.Rows) error {
 			var e164 string
 			var ok bool
@@ -107,26 +102,30 @@ func (c *claiming) facts(ctx context.Context, candidates []drain.Candidate, appr
 		}},
 	}
 	batch := &pgx.Batch{}
-	var asked []string
+	var asked []statement
 	for _, l := range load {
-		if c.q.Broken[l.fact] != nil {
-			continue
-		}
-		asked = append(asked, l.fact)
-		batch.Queue(l.sql, l.args)
-	}
-	results := c.tx.SendBatch(ctx, batch)
-	for _, l := range load {
-		if c.q.Broken[l.fact] != nil {
-			continue
-		}
-		if err := each(results, l.row); err != nil {
-			_ = results.Close()
-			return nil, factError(l.fact, err)
+		if c.q.Broken[l.fact] == nil {
+			asked = append(asked, l)
+			batch.Queue(l.sql, l.args)
 		}
 	}
-	if err := results.Close(); err != nil {
-		return nil, fmt.Errorf("loading facts %v: %w", asked, err)
+	if c.q.Careful {
+		for _, l := range asked {
+			if err := each(func() (pgx.Rows, error) { return c.tx.Query(ctx, l.sql, l.args) }, l.row); err != nil {
+				return nil, factError(l.fact, err)
+			}
+		}
+	} else {
+		results := c.tx.SendBatch(ctx, batch)
+		for _, l := range asked {
+			if err := each(results.Query, l.row); err != nil {
+				_ = results.Close()
+				return nil, factError("", err)
+			}
+		}
+		if err := results.Close(); err != nil {
+			return nil, factError("", err)
+		}
 	}
 
 	judged := candidates[:0]
@@ -138,7 +137,7 @@ func (c *claiming) facts(ctx context.Context, candidates []drain.Candidate, appr
 		}
 		k.OptOut = fact(c, factOptOuts, first(optOuts[n][""], optOuts[n][one.Tenant]))
 		k.InCall = fact(c, factInCall, inCall[n])
-		k.Approval = approved[one.ID]
+		k.Approval, k.ApprovalErr = approved[one.ID], c.q.Broken[factApprovals]
 		judged = append(judged, one)
 	}
 	return judged, nil
@@ -153,9 +152,17 @@ const (
 
 func fact[T any](c *claiming, name string, v T) gates.Fact[T] {
 	if err := c.q.Broken[name]; err != nil {
-		return gates.Fact[T]{Err: err}
+		return gates.Unknown[T](err)
 	}
 	return gates.Known(v)
+}
+
+// statement loads one fact.
+type statement struct {
+	fact string
+	sql  string
+	args pgx.StrictNamedArgs
+	row  func(pgx.Rows) error
 }
 
 func first(all ...*gates.OptOut) *gates.OptOut {
@@ -167,8 +174,8 @@ func first(all ...*gates.OptOut) *gates.OptOut {
 	return nil
 }
 
-func each(results pgx.BatchResults, row func(pgx.Rows) error) error {
-	rows, err := results.Query()
+func each(ask func() (pgx.Rows, error), row func(pgx.Rows) error) error {
+	rows, err := ask()
 	if err != nil {
 		return err
 	}
@@ -182,10 +189,11 @@ func each(results pgx.BatchResults, row func(pgx.Rows) error) error {
 }
 
 // factError tells a fact that the database cannot give from a database that is not there.
+// In a batch it cannot be told which one it was: fact is "" then.
 func factError(fact string, err error) error {
 	var refused *pgconn.PgError
 	if fact != factNumbers && errors.As(err, &refused) && !Unreachable(err) {
 		return &drain.FactError{Fact: fact, Err: err}
 	}
-	return fmt.Errorf("loading %s: %w", fact, err)
+	return fmt.Errorf("loading facts: %w", err)
 }

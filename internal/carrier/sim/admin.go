@@ -25,9 +25,7 @@ func (s *Server) showFaults(w http.ResponseWriter, _ *http.Request) {
 // addFault takes a Rule as JSON: {"to":"+14155550123","next":1,"fault":"drop_reply"}.
 func (s *Server) addFault(w http.ResponseWriter, r *http.Request) {
 	var rule Rule
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&rule); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm)).Decode(&rule); err != nil {
 		http.Error(w, "no rule: "+err.Error(), http.StatusBadRequest)
 		return
 	}

@@ -61,7 +61,7 @@ func TestBookThatCannotBeWritten(t *testing.T) {
 	if status, raw, err := c.do(t, "POST", calls+".json", form(plainTo)); status != 500 {
 		t.Errorf("%d %s, %v", status, raw, err)
 	}
-	if c.Rings().Requests != 0 || len(c.order) != 0 {
-		t.Errorf("%+v, %d calls", c.Rings(), len(c.order))
+	if c.Rings().Requests != 0 || c.known() != 0 {
+		t.Errorf("%+v, %d calls", c.Rings(), c.known())
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,7 +120,9 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 // is for every number.
 func (r *Rule) UnmarshalJSON(raw []byte) error {
 	j := ruleJSON{To: "*"}
-	if err := json.Unmarshal(raw, &j); err != nil {
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&j); err != nil {
 		return err
 	}
 	*r = Rule{To: j.To, Next: j.Next, Fault: j.Fault, Code: j.Code, Webhooks: j.Webhooks, Final: j.Final}

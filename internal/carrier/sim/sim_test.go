@@ -78,6 +78,13 @@ func (c company) do(t *testing.T, method, path string, body url.Values) (status 
 	return resp.StatusCode, reply, err
 }
 
+// known is how many calls the company knows of.
+func (c company) known() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.order)
+}
+
 // place creates a call that must succeed, and returns it.
 func (c company) place(t *testing.T, body url.Values) map[string]any {
 	t.Helper()

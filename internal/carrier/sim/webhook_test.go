@@ -144,6 +144,7 @@ func TestCloseWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	asked := make(chan bool, 10)
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm() // a server sees its client go only once it has read the body
 		asked <- true
 		<-r.Context().Done()
 	}))

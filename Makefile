@@ -1,0 +1,58 @@
+# Two commands: make run, make test. Everything else is for those who change chasephone.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check build postgres fmt fmt-check vet lint generate generate-check bench clean
+
+GO      ?= go
+TOOLS   := $(CURDIR)/.tools
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOFUMPT_VERSION       := v0.12.0
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
+
+run: build postgres ## Build, and run a demonstration: the real daemon, a simulated telephone company
+	@exec bin/chasephone serve --demo $(if $(DATABASE_URL),,--embedded)
+
+test: postgres ## Run every test, with the race detector, against a real PostgreSQL
+	$(GO) test -race -timeout 10m ./...
+
+check: fmt-check vet lint generate-check test ## What CI runs
+
+build: ## Build bin/chasephone
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/chasephone ./cmd/chasephone
+
+postgres: ## See to it that PostgreSQL's programs are on this machine
+	@if [ -z "$(DATABASE_URL)" ]; then sh scripts/postgres.sh; fi
+
+fmt: $(TOOLS)/gofumpt ## Format the source
+	$(TOOLS)/gofumpt -w $$(git ls-files '*.go')
+
+fmt-check: $(TOOLS)/gofumpt
+	@bad=$$($(TOOLS)/gofumpt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; }
+
+vet: ## Run go vet
+	$(GO) vet ./...
+
+lint: $(TOOLS)/golangci-lint ## Run the linter
+	$(TOOLS)/golangci-lint run ./...
+
+generate: ## Bring generated files up to date: the README's table, example.env, the diagram
+	$(GO) test ./config ./internal/followup -run 'TestREADME|TestExample|TestDiagram' -update
+
+generate-check: ## Fail where a generated file is not up to date
+	$(GO) test ./config ./internal/followup -run 'TestREADME|TestExample|TestDiagram'
+
+bench: postgres ## Measure what a follow-up costs the database
+	$(GO) test ./internal/drain -run '^$$' -bench . -benchtime 1x
+
+clean: ## Remove what was built
+	rm -rf bin
+
+$(TOOLS)/golangci-lint:
+	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+$(TOOLS)/gofumpt:
+	GOBIN=$(TOOLS) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)

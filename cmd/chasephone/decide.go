@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"chasephone/internal/desk"
+	"chasephone/internal/telemetry"
+)
+
+// decision is what every decision on one follow-up takes.
+type decision struct {
+	ID     string `arg:"" name:"id" help:"A follow-up's id or ref, or an approval's id."`
+	Tenant string `placeholder:"TENANT" help:"Whose ref is meant, where several tenants have it."`
+	by
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+type approveCmd struct {
+	decision
+	TimeZone string `placeholder:"AREA/CITY" help:"The time zone of the person called, where that is what was asked."`
+}
+
+type declineCmd struct {
+	decision
+	Why string `placeholder:"TEXT" help:"The reason, for the record."`
+}
+
+type settleCmd struct {
+	decision
+	Rang       bool `xor:"said" required:"" help:"It rang: the promise is kept."`
+	DidNotRing bool `xor:"said" required:"" help:"It did not ring: it is rung again, unless it is too late."`
+	Cancel     bool `help:"With --did-not-ring: it need not be rung again."`
+}
+
+type cancelCmd struct {
+	decision
+	Why string `placeholder:"TEXT" help:"The reason, for the record."`
+}
+
+type rescheduleCmd struct {
+	decision
+	DueAt moment `required:"" placeholder:"T" help:"When to ring instead: RFC 3339, now, or a time from now such as +2h."`
+}
+
+func (c approveCmd) Run(ctx context.Context, p process) error {
+	return c.run(ctx, p, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+		return d.Approve(ctx, name, by, c.TimeZone)
+	})
+}
+
+func (c declineCmd) Run(ctx context.Context, p process) error {
+	return c.run(ctx, p, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+		return d.Decline(ctx, name, by, reason(c.Why))
+	})
+}
+
+func (c settleCmd) Run(ctx context.Context, p process) error {
+	if c.Rang && c.Cancel {
+		return &desk.Misuse{Says: "--cancel goes with --did-not-ring: what rang cannot be cancelled"}
+	}
+	return c.run(ctx, p, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+		if c.Rang {
+			return d.Rang(ctx, name, by)
+		}
+		return d.DidNotRing(ctx, name, by, c.Cancel)
+	})
+}
+
+func (c cancelCmd) Run(ctx context.Context, p process) error {
+	return c.run(ctx, p, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+		return d.Cancel(ctx, name, by, reason(c.Why))
+	})
+}
+
+func (c rescheduleCmd) Run(ctx context.Context, p process) error {
+	db, _, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	now, err := databaseNow(ctx, db)
+	if err != nil {
+		return err
+	}
+	return c.take(ctx, p, db, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+		return d.Reschedule(ctx, name, by, c.DueAt.from(now))
+	})
+}
+
+// verb is one of the desk's.
+type verb func(d desk.Desk, name desk.Name, by string) (desk.Result, error)
+
+func (c decision) run(ctx context.Context, p process, decide verb) error {
+	db, _, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return c.take(ctx, p, db, decide)
+}
+
+func (c decision) take(ctx context.Context, p process, db desk.Store, decide verb) error {
+	result, err := decide(desk.Desk{Store: db}, desk.Name{Text: c.ID, Tenant: c.Tenant}, c.name())
+	var refused *desk.Refusal
+	switch {
+	case errors.As(err, &refused):
+		// What it is instead is part of the answer, and may have changed with it.
+		if result.Says = refused.Says; c.JSON && result.ID != "" {
+			err = errors.Join(err, printJSON(p.stdout, result))
+		}
+		return err
+	case err != nil:
+		return named(err, c.ID)
+	case c.JSON:
+		return printJSON(p.stdout, result)
+	}
+	out := &lines{w: p.stdout}
+	out.printf("%s (%s): %s", plain(result.Ref), result.ID, plain(result.Says))
+	if result.Successor != "" {
+		out.printf("its successor is %s", result.Successor)
+	}
+	return out.err
+}
+
+// reason is a person's text as the ledger can hold it: without a number (R15).
+func reason(why string) string { return telemetry.MaskText(plain(why)) }
