@@ -56,7 +56,7 @@ func TestBadValues(t *testing.T) {
 		})
 	}
 	for name, values := range map[string][]string{
-		"TWILIO_ACCOUNT_SID": {"AC123", "SK0123456789abcdef0123456789abcdef", "AC0123456789abcdef0123456789abcdeg", "AC0123456789abcdef0123456789abcdef "},
+		"TWILIO_ACCOUNT_SID": {"AC", "SK0123456789abcdef0123456789abcdef", "AC0123456789/abcdef", "AC0123456789abcdef0123456789abcdef "},
 		"TWILIO_AUTH_TOKEN":  {"two words", "token\n", "t\u00f6ken", "\x00"},
 		"TWILIO_FROM":        {"14155550123", "+1 415 555 0123", "+04155550123", "+123456", "+1234567890123456", "+1415555012x", "+1\u0664155550123", "tel:+14155550123"},
 	} {

@@ -96,7 +96,7 @@ type Carriers struct {
 
 // Twilio is a Twilio account. Without one, Configured is false.
 type Twilio struct {
-	AccountSID string `env:"TWILIO_ACCOUNT_SID" form:"sid" accepts:"AC and 32 hexadecimal digits" example:"AC00000000000000000000000000000000" doc:"The Twilio account. It and its token come together."`
+	AccountSID string `env:"TWILIO_ACCOUNT_SID" form:"sid" accepts:"AC and then letters and digits, 34 characters with Twilio itself" example:"AC00000000000000000000000000000000" doc:"The Twilio account. It and its token come together."`
 	AuthToken  Secret `env:"TWILIO_AUTH_TOKEN" secret:"true" form:"token" accepts:"the account's token: letters, digits and signs, no spaces" example:"the-account-token" doc:"The account's token; it also verifies Twilio's webhooks."`
 	// From prints masked, as every number does.
 	From phone.Number `env:"TWILIO_FROM" form:"e164" accepts:"a number in E.164 form: + and 7 to 15 digits, nothing between" example:"+14155550123" doc:"The caller number. With it the default tenant has a line named default."`

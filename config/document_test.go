@@ -58,7 +58,7 @@ func TestREADME(t *testing.T) {
 	if !*update {
 		t.Fatal("README.md's table of variables is not what package config says: run `make generate`")
 	}
-	if err := os.WriteFile(readmePath, []byte(before+tableBegin+config.Table()+tableEnd+after), 0o644); err != nil { //nolint:gosec // a public document
+	if err := os.WriteFile(readmePath, []byte(before+tableBegin+config.Table()+tableEnd+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestREADME(t *testing.T) {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	if *update {
-		if err := os.WriteFile(examplePath, []byte(config.Example()), 0o644); err != nil { //nolint:gosec // a public document
+		if err := os.WriteFile(examplePath, []byte(config.Example()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

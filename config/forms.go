@@ -14,7 +14,7 @@ import (
 var (
 	wholeNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
 	decimal     = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,3})?$`)
-	accountSID  = regexp.MustCompile(`^AC[0-9a-fA-F]{32}$`)
+	accountSID  = regexp.MustCompile(`^AC[0-9A-Za-z_-]{1,62}$`)
 	e164        = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 	printable   = regexp.MustCompile(`^[!-~]+$`) // ASCII without the space
 	hostName    = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)

@@ -149,7 +149,7 @@ func (l *loader) mark(v variable, m Mistake) {
 // mistakes are all that were found, then the names that mean nothing.
 func (l *loader) mistakes() Mistakes {
 	var found Mistakes
-	var known []string
+	known := make([]string, 0, 2*len(l.vars))
 	for _, v := range l.vars {
 		known = append(known, v.name)
 		if m, ok := l.bad[v.name]; ok {

@@ -109,7 +109,7 @@ func TestAllMistakesAtOnceInOrder(t *testing.T) {
 LOG_LEVEL is "loud": accepts debug, info, warn or error
 PHONE_FOLLOWUP_TICK is "0s": accepts a duration from 1s to 1h in whole milliseconds, with its unit, such as 1m
 PHONE_FOLLOWUP_DRAINERS is "none": accepts a whole number from 1 to 64
-TWILIO_ACCOUNT_SID is unset: accepts AC and 32 hexadecimal digits; it is needed with the others of Twilio
+TWILIO_ACCOUNT_SID is unset: accepts AC and then letters and digits, 34 characters with Twilio itself; it is needed with the others of Twilio
 TWILIO_CALLS_PER_SECOND is "-1": accepts a decimal number from 0 to 1000 with at most three places
 GATE_2 is "2": there is no such variable; did you mean GATE_COUNTRIES?
 GATE_COUNTRY is "US": there is no such variable; did you mean GATE_COUNTRIES?

@@ -42,7 +42,7 @@ type added struct {
 type note string
 
 func (c addCmd) Run(ctx context.Context, p process) error {
-	script, err := c.words(p.stdin)
+	script, err := c.words(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c addCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, added{id, c.Tenant, c.Ref, due.UTC().Format(stored), made, notes})
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if made {
 		out.printf("%s (%s): added, to be rung at %s", c.Ref, id, when(due))
 	} else {
@@ -97,10 +97,12 @@ const stored = "2006-01-02T15:04:05.000000Z"
 // mostScript bounds what is read from standard input: far more than any carrier speaks.
 const mostScript = 1 << 20
 
-func (c addCmd) words(stdin io.Reader) (string, error) {
+func (c addCmd) words(ctx context.Context, p process) (string, error) {
 	script := c.Script
 	if script == "-" {
-		text, err := io.ReadAll(io.LimitReader(stdin, mostScript+1))
+		in := p.input(ctx)
+		defer func() { _ = in.Close() }()
+		text, err := io.ReadAll(io.LimitReader(in, mostScript+1))
 		if err != nil {
 			return "", fmt.Errorf("reading the script from standard input: %w", err)
 		}

@@ -115,7 +115,7 @@ func (c decision) take(ctx context.Context, p process, db desk.Store, decide ver
 	case c.JSON:
 		return printJSON(p.stdout, result)
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	out.printf("%s (%s): %s", plain(result.Ref), result.ID, plain(result.Says))
 	if result.Successor != "" {
 		out.printf("its successor is %s", result.Successor)

@@ -32,8 +32,8 @@ func TestApproveAndDecline(t *testing.T) {
 
 	third := v.promise(t, "c", "+3h")
 	v.awaiting(t, third, "approval_required")
-	v.says(t, "declined: it will not be rung", "decline", "c", "--by", "ada", "--why", "called 415 555 0123\x1b[2J herself")
-	if got := v.read(t, `select detail from followup_events where followup_id = $1 and to_state = 'refused'`, third); got != "declined by ada: called *** *** **23�[2J herself" {
+	v.says(t, "declined: it will not be rung", "decline", "c", "--by", "ada", "--why", "called 415 555 0123\x07 herself")
+	if got := v.read(t, `select detail from followup_events where followup_id = $1 and to_state = 'refused'`, third); got != "declined by ada: called *** *** **23� herself" {
 		t.Errorf("the ledger has %q", got)
 	}
 }

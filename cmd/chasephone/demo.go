@@ -33,18 +33,13 @@ const (
 	demoCaller = "+12125550100"
 )
 
-// demoEnvironment makes slots short where the environment says nothing else, and lets no
-// real account in.
+// demoEnvironment makes slots short where the environment says nothing else.
 func demoEnvironment(environ []string) []string {
 	environ = append([]string(nil), environ...)
 	given := map[string]bool{}
-	kept := environ[:0]
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		given[name] = true
-		if !strings.HasPrefix(name, "TWILIO_") {
-			kept = append(kept, pair)
-		}
 	}
 	dir := "data"
 	if os.Geteuid() == 0 {
@@ -52,10 +47,10 @@ func demoEnvironment(environ []string) []string {
 	}
 	for _, pair := range []string{"PHONE_FOLLOWUP_TICK=3s", "DATA_DIR=" + dir} {
 		if name, _, _ := strings.Cut(pair, "="); !given[name] && !given[name+"_FILE"] {
-			kept = append(kept, pair)
+			environ = append(environ, pair)
 		}
 	}
-	return append(kept, "TWILIO_FROM="+demoCaller, "TWILIO_ACCOUNT_SID="+demoSID, "TWILIO_AUTH_TOKEN="+demoToken)
+	return environ
 }
 
 // startDemo starts the simulated telephone company on a free port of this machine.
@@ -116,8 +111,11 @@ func samples() []sample {
 // because one person is not rung again while the call of a minute ago has no end.
 func (d *demo) add(ctx context.Context, db *store.Store) error {
 	caller, _ := phone.Parse(demoCaller, "US")
-	if _, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "busy", Carrier: twilio.Name, Caller: caller.Number}); err != nil {
-		return err
+	for _, name := range []string{"default", "busy"} {
+		line := store.Line{Tenant: "default", Name: name, Carrier: twilio.Name, Caller: caller.Number, By: "demo"}
+		if _, err := db.AddLine(ctx, line); err != nil {
+			return err
+		}
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	for i, s := range samples() {

@@ -109,7 +109,7 @@ func (c dncAddCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, dncChange{Number: n.E164(), Tenant: c.tenant(), Changed: changed})
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if changed {
 		out.printf("%v is on %s", n, list(c.tenant()))
 	} else {
@@ -147,7 +147,7 @@ func (c dncRemoveCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, dncChange{n.E164(), c.tenant(), changed, kept})
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if changed {
 		out.printf("%v is taken off %s", n, list(c.tenant()))
 	} else {
@@ -196,7 +196,7 @@ func (c dncListCmd) Run(ctx context.Context, p process) error {
 		}
 		return printJSON(p.stdout, answer)
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if len(all) == 0 {
 		out.printf("no entries")
 		return out.err

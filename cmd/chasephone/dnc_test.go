@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -134,5 +137,19 @@ func TestFirstColumn(t *testing.T) {
 		if got := firstColumn(in); got != want {
 			t.Errorf("firstColumn(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestInputEndsWithItsContext: whoever interrupts an import that waits for a terminal is not
+// kept waiting for another line.
+func TestInputEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	never, w := io.Pipe()
+	defer func() { _ = w.Close() }()
+	in := process{stdin: never}.input(ctx)
+	cancel()
+	if _, err := io.ReadAll(in); !errors.Is(err, context.Canceled) {
+		t.Errorf("the read ended with %v, want that it was cancelled", err)
 	}
 }

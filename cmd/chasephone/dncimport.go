@@ -41,15 +41,11 @@ func (c dncImportCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
-	in := p.stdin
-	if c.File != "-" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return &desk.Misuse{Says: err.Error()}
-		}
-		defer func() { _ = file.Close() }()
-		in = file
+	in, err := c.open(ctx, p)
+	if err != nil {
+		return err
 	}
+	defer func() { _ = in.Close() }()
 	db, _, err := p.open(ctx)
 	if err != nil {
 		return err
@@ -76,6 +72,17 @@ func (c dncImportCmd) Run(ctx context.Context, p process) error {
 		err = fmt.Errorf("%d line(s) were not imported, the others were: correct them and import them again", i.Bad)
 	}
 	return err
+}
+
+func (c dncImportCmd) open(ctx context.Context, p process) (io.ReadCloser, error) {
+	if c.File == "-" {
+		return p.input(ctx), nil
+	}
+	file, err := os.Open(c.File)
+	if err != nil {
+		return nil, &desk.Misuse{Says: err.Error()}
+	}
+	return file, nil
 }
 
 const (

@@ -40,7 +40,7 @@ func (c lineListCmd) Run(ctx context.Context, p process) error {
 		return printJSON(p.stdout, answer)
 	}
 	if len(all) == 0 {
-		out := &lines{w: p.stdout}
+		out := &printer{w: p.stdout}
 		out.printf("no lines: every follow-up waits for one")
 		return out.err
 	}

@@ -39,7 +39,7 @@ func (c listCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, listed{all, more})
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if len(all) == 0 {
 		out.printf("no follow-ups")
 		return out.err

@@ -155,14 +155,14 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-// lines prints what is told line by line, and keeps the first error of the writer.
-type lines struct {
+// printer prints what is told line by line, and keeps the first error of the writer.
+type printer struct {
 	w   io.Writer
 	err error
 }
 
-func (l *lines) printf(format string, args ...any) {
-	if _, err := fmt.Fprintf(l.w, format+"\n", args...); err != nil {
-		l.err = errors.Join(l.err, err)
+func (p *printer) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(p.w, format+"\n", args...); err != nil {
+		p.err = errors.Join(p.err, err)
 	}
 }

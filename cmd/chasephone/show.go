@@ -48,8 +48,8 @@ func (c showCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, answer)
 	}
-	out := &lines{w: p.stdout}
-	story{lines: out, veil: veilOf(s.FollowUp.PhoneNumber), shown: answer, now: now}.tell()
+	out := &printer{w: p.stdout}
+	story{printer: out, veil: veilOf(s.FollowUp.PhoneNumber), shown: answer, now: now}.tell()
 	return out.err
 }
 

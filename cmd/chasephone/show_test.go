@@ -14,7 +14,8 @@ func (v terminal) story(t *testing.T, id string) string {
 	t.Helper()
 	out := v.says(t, "", "show", id)
 	numberless(t, out)
-	return strings.ReplaceAll(instants.ReplaceAllString(out, "T"), id, "ID")
+	out = regexp.MustCompile(`\(in .*\)`).ReplaceAllString(instants.ReplaceAllString(out, "T"), "(in H)")
+	return strings.ReplaceAll(out, id, "ID")
 }
 
 func same(t *testing.T, got, want string) {
@@ -28,7 +29,7 @@ func TestShowOneThatIsDue(t *testing.T) {
 	t.Parallel()
 	v := newTerminal(t)
 	id := v.promise(t, "order-18", "+2h", "--name", "Ada", "--time-zone", "America/Denver")
-	same(t, regexp.MustCompile(`\(in .*\)`).ReplaceAllString(v.story(t, id), "(in H)"), `
+	same(t, v.story(t, id), `
 order-18  ID
   state        due
   promised     to ring +* *** *** **23 (Ada) at T
@@ -67,7 +68,7 @@ T  due → awaiting_approval, by the gates: a person must approve this call (app
     approval APPROVAL is asked for: a person must approve this call; time zone unknown: the number does not tell where its owner is
 
 A person is asked: a person must approve this call; time zone unknown: the number does not tell where its owner is
-  it is missed after T (in 24h0m0s)
+  it is missed after T (in H)
   approve it:                  chasephone approve APPROVAL --time-zone AREA/CITY
   decline it:                  chasephone decline APPROVAL
 `)
@@ -206,4 +207,26 @@ func reach(v any, path ...string) any {
 		}
 	}
 	return v
+}
+
+// TestShowAWait: a wait moves nothing, and says until when and why, gate by gate.
+func TestShowAWait(t *testing.T) {
+	t.Parallel()
+	v := newTerminal(t)
+	id := v.promise(t, "a", "now")
+	v.exec(t, `
+		insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail, findings)
+		values ($1, 1, 'default', clock_timestamp(), 'due', 'due', 'not_ready', 'gates', 'outside_hours', 'outside calling hours', $2)`, id, `[
+		{"gate":"number","finding":"pass"},
+		{"gate":"calling_hours","finding":"wait","code":"outside_hours","until":"2099-01-01T15:00:00Z","on":{"zone":"America/Denver","local":"07:30","window":"08:00-21:00"}},
+		{"gate":"line","finding":"wait","code":"line_not_ready","until":"2099-01-01T14:00:00Z","on":{"line":"main","cause":"stopped"}}]`)
+	want := `
+T  still due, by the gates: outside calling hours (outside_hours)
+    number         pass    nothing against it
+    calling_hours  wait    outside calling hours: 07:30 in America/Denver, open 08:00–21:00 (until T)
+    line           wait    the line main is not ready: calls are stopped (until T)
+`
+	if got := v.story(t, id); !strings.Contains(got, want) {
+		t.Errorf("%s\nis not in\n%s", want, got)
+	}
 }

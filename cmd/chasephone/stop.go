@@ -60,7 +60,7 @@ func (c stopCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, stopped{c.desk().String(), found})
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if found.Already {
 		out.printf("%s is stopped already, by %s at %s", plain(c.desk().String()), plain(found.By), when(found.At))
 	} else {
@@ -119,7 +119,7 @@ func (c resumeCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, r)
 	}
-	out := &lines{w: p.stdout}
+	out := &printer{w: p.stdout}
 	if r.Lifted {
 		out.printf("resumed: %s; %d follow-up(s) that waited for a line are due at once", plain(r.Scope), r.Due)
 	} else {

@@ -31,6 +31,7 @@ func TestStopAndResume(t *testing.T) {
 		})
 	}
 	v.fails(t, exitMisuse, "there is no tenant nobody", "stop", "--tenant", "nobody", "--by", "ada")
+	v.fails(t, exitMisuse, "there is no tenant �[2J", "stop", "--tenant", "\x1b[2J", "--by", "ada")
 	v.fails(t, exitMisuse, "there is no line none of tenant default", "resume", "--line", "none", "--by", "ada")
 }
 

@@ -14,7 +14,7 @@ import (
 // story tells one follow-up's story to a person: what was promised, what happened in the
 // order of time, and what can be done now. All that came from outside goes through the veil.
 type story struct {
-	*lines
+	*printer
 	veil
 	shown
 	now time.Time
@@ -71,8 +71,13 @@ func (s story) history() {
 
 func (s story) entry(at time.Time, says string) { s.printf("%s  %s", when(at), says) }
 func (s story) more(format string, args ...any) { s.printf("    "+format, args...) }
+
 func (s story) event(e store.Event) {
-	s.entry(e.At, fmt.Sprintf("%s → %s, by %s%s%s", e.From, e.To, s.who(e), after(": ", s.text(e.Detail)), bracketed(s.text(e.Reason))))
+	moved := fmt.Sprintf("%s → %s", e.From, e.To)
+	if e.From == e.To {
+		moved = "still " + string(e.To)
+	}
+	s.entry(e.At, fmt.Sprintf("%s, by %s%s%s", moved, s.who(e), after(": ", s.text(e.Detail)), bracketed(s.text(e.Reason))))
 	if e.Place > 0 && e.Slot != nil {
 		s.more("slot %s, place %d of the tenant's", when(*e.Slot), e.Place)
 	}

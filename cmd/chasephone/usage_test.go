@@ -44,6 +44,7 @@ func TestUsage(t *testing.T) {
 		{"dnc file", []string{"dnc", "import", "/nowhere/list"}, `open /nowhere/list: no such file or directory`},
 		{"caller", []string{"line", "add", "l", "--carrier", "twilio", "--caller", "415"}, `--caller: accepts E.164 form: + and 7 to 15 digits, nothing between`},
 		{"hold until", []string{"line", "hold", "l", "--until", "noon"}, `--until: "noon" is no instant: give it as 2026-10-06T13:30:00-04:00, now, or +2h30m`},
+		{"a number where none belongs", []string{"list", "+14155550123"}, `unexpected argument +*********23`},
 		{"terminal's escapes", []string{"list", "--state", "\x1b[2J"}, `--state: "\x1b[2J" is no state: there are due awaiting_approval dialing uncertain call_placed refused missed cancelled`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package drain
 
 import (
 	"fmt"
+	"strings"
 
 	"chasephone/internal/carrier"
 	"chasephone/internal/followup"
@@ -21,7 +22,7 @@ func Settle(a Attempt, answer carrier.Answer) Settlement {
 		s.Outcome, s.To, s.Ledger = AttemptRefused, followup.Refused, followup.OutcomeRefused
 		s.Reason, s.Code, s.Answer = "carrier_refused", got.Code, got.Text
 		s.OnLine = LineAnswered
-		s.Detail = fmt.Sprintf("the carrier refused the call: %s %s", got.Code, got.Text)
+		s.Detail = "the carrier refused the call" + quote(got.Code, got.Text)
 	case carrier.NotPlaced:
 		s.notPlaced(got)
 	case carrier.Unknown:
@@ -44,13 +45,13 @@ func (s *Settlement) notPlaced(got carrier.NotPlaced) {
 	switch got.Blame {
 	case carrier.BlameDaemon:
 		s.OnLine = LineUnfit
-		s.Detail = fmt.Sprintf("no connection to the carrier from this daemon, nothing was sent: %s", got.Text)
+		s.Detail = "no connection to the carrier from this daemon, nothing was sent" + quote("", got.Text)
 	case carrier.BlameAccount:
 		s.OnLine = LineAccount
-		s.Detail = fmt.Sprintf("the carrier rejects our account or caller number: %s %s", got.Code, got.Text)
+		s.Detail = "the carrier rejects our account or caller number" + quote(got.Code, got.Text)
 	default:
 		s.OnLine = LineNotReady
-		s.Detail = fmt.Sprintf("the carrier says not now: %s %s", got.Code, got.Text)
+		s.Detail = "the carrier says not now" + quote(got.Code, got.Text)
 	}
 }
 
@@ -63,5 +64,14 @@ func (s *Settlement) unknown(got carrier.Unknown) {
 		carrier.StageAwaiting: "the request was written and no answer came",
 		carrier.StageAnswered: "an answer came that proves nothing",
 	}[got.Stage]
-	s.Detail = fmt.Sprintf("it may have rung: %s (%s %s)", how, got.Code, got.Text)
+	s.Detail = "it may have rung: " + how + quote(got.Code, got.Text)
+}
+
+// quote is what the carrier said, behind what it means.
+func quote(code, text string) string {
+	said := strings.TrimSpace(code + " " + text)
+	if said == "" {
+		return ""
+	}
+	return " (" + said + ")"
 }

@@ -41,8 +41,12 @@ func findBinaries(ctx context.Context, asked, major string) (binaries, error) {
 		}
 		return found, mustRead(found, major)
 	}
+	return choose(ctx, candidates(ctx), major)
+}
+
+func choose(ctx context.Context, dirs []string, major string) (binaries, error) {
 	var first binaries
-	for _, dir := range candidates(ctx) {
+	for _, dir := range dirs {
 		found, err := probe(ctx, dir)
 		if err != nil {
 			continue // half an installation, clients only for instance

@@ -55,7 +55,15 @@ func TestStartRightAfterParentWasKilled(t *testing.T) {
 	dir := seeded(t)
 	holder := hold(t, dir, nil)
 	exec1(t, holder.says(t, "url"), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)")
+	f, err := openFolder(dir)
+	must(t, err)
 	holder.kill(t)
+	claimed, err := f.claim(t.Context())
+	must(t, err)
+	if left := serverProcesses(t, dir); len(left) > 0 {
+		t.Errorf("the folder was given while the processes %v of the last server were in it", left)
+	}
+	claimed.release()
 	s := start(t, dir)
 	if got := queryInt(t, s.URL(), "SELECT n FROM kept"); got != 7 {
 		t.Errorf("n = %d, want 7", got)

@@ -144,7 +144,7 @@ func TestOneFailingCollectorHidesNoOther(t *testing.T) {
 
 func TestListenSaysWhatToChange(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed below
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

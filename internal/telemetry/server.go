@@ -71,6 +71,8 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.http.Shutdown(grace); err != nil {
 		_ = s.http.Close() // requests that would not end are cut off: the daemon is stopping
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on METRICS_ADDR %s: %w", s.Addr(), err)
+	}
 	return nil
 }

@@ -20,7 +20,7 @@ const Name = "twilio"
 
 // Config is one Twilio account. Printed or logged, it keeps its token to itself.
 type Config struct {
-	// AccountSID is "AC" and 32 hexadecimal digits (TWILIO_ACCOUNT_SID).
+	// AccountSID is "AC" and what identifies the account (TWILIO_ACCOUNT_SID).
 	AccountSID string
 
 	// AuthToken is the account's secret (TWILIO_AUTH_TOKEN).
@@ -34,21 +34,22 @@ type Config struct {
 	// webhooks: then what became of a call, and of an uncertain attempt, has to be looked up.
 	PublicURL string
 
-	// CallsPerSecond spaces this process's calls (TWILIO_CALLS_PER_SECOND). Twilio takes
-	// about one a second by default and queues the rest, up to a day. 0 is no pacing.
+	// CallsPerSecond is how fast a line's calls follow each other (TWILIO_CALLS_PER_SECOND);
+	// the claim spaces them. Twilio takes about one a second by default and queues the rest,
+	// up to a day. 0 is no pacing.
 	CallsPerSecond float64
 }
 
 // Carrier is one Twilio account to place calls with. It is safe for concurrent use.
 type Carrier struct {
 	transport     *carrier.Transport
-	pacer         *carrier.Pacer
+	perSecond     float64
 	endpoint      string // of the create call
 	authorization string
 	callback      string // the attempt's token is appended; empty for none
 }
 
-var accountSID = regexp.MustCompile(`^AC[0-9a-fA-F]{32}$`)
+var accountSID = regexp.MustCompile(`^AC[0-9A-Za-z_-]{1,62}$`) //nolint:gochecknoglobals // a constant
 
 // New checks c, all of it, and returns the account ready to place calls over t, which nobody
 // else may have made for another carrier. The error names every mistake; it holds no secret.
@@ -60,7 +61,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 	public := strings.TrimRight(c.PublicURL, "/")
 	var mistakes []error
 	if !accountSID.MatchString(c.AccountSID) {
-		mistakes = append(mistakes, fmt.Errorf("account SID %q: accepted is AC and 32 hexadecimal digits", c.AccountSID))
+		mistakes = append(mistakes, fmt.Errorf("account SID %q: accepted is AC and up to 62 letters or digits", c.AccountSID))
 	}
 	if c.AuthToken == "" {
 		mistakes = append(mistakes, errors.New("auth token is empty"))
@@ -79,7 +80,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 	}
 	a := &Carrier{
 		transport:     t,
-		pacer:         carrier.NewPacer(c.CallsPerSecond),
+		perSecond:     c.CallsPerSecond,
 		endpoint:      base + "/2010-04-01/Accounts/" + c.AccountSID + "/Calls.json",
 		authorization: basicAuth(c.AccountSID, c.AuthToken),
 	}

@@ -170,22 +170,3 @@ func TestPlaceWithoutRequest(t *testing.T) {
 		t.Errorf("%d requests were made", n)
 	}
 }
-
-func TestPlacePaces(t *testing.T) {
-	t.Parallel()
-	server := newStub(t)
-	a, err := New(Config{AccountSID: testSID, AuthToken: testToken, BaseURL: server.URL, CallsPerSecond: 0.01},
-		carrier.NewTransport(carrier.Options{AllowLoopback: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := place(t, a, testCall()).(carrier.Placed); !ok {
-		t.Error("the first call has to wait")
-	}
-	if got, ok := place(t, a, testCall()).(carrier.NotPlaced); !ok || got.Blame != carrier.BlameNobody {
-		t.Errorf("a call whose turn comes after send_by: %#v", got)
-	}
-	if n := len(server.requests); n != 1 {
-		t.Errorf("%d requests", n)
-	}
-}
