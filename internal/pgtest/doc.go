@@ -7,7 +7,8 @@
 //	}
 //
 // The database is a copy of a template that is migrated once, and is dropped when the test
-// ends, whether it passed or not.
+// ends, whether it passed or not. The packages that the migration needs (see migration.go)
+// test themselves from outside, as package store_test does, or they would import themselves.
 //
 // # The server
 //

@@ -15,6 +15,7 @@ import (
 
 // ClientConfig is what the River client is made of.
 type ClientConfig struct {
+	ID      string        // this daemon's, unique
 	Pool    *pgxpool.Pool // River's own: a pool too small is the common cause of election timeouts
 	Pooled  bool          // a transaction pooler stands between: no LISTEN
 	Fence   Fence
@@ -36,6 +37,7 @@ func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 		return river.QueueConfig{MaxWorkers: workers, FetchPollInterval: poll, FetchCooldown: 50 * time.Millisecond}
 	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+		ID:       c.ID,
 		Queues:   map[string]river.QueueConfig{queueTick: queue(1), queueDrain: queue(2)},
 		Workers:  workers,
 		Hooks:    []rivertype.Hook{&databaseClock{}},
