@@ -30,7 +30,7 @@ func TestArrows(t *testing.T) {
 		carrier:          {phone},
 		"carrier/twilio": {carrier, phone},
 		"carrier/sim":    {carrier, phone},
-		desk:             {followup, gates, phone},
+		desk:             {followup, gates, phone, "telemetry"},
 		drain:            {followup, gates, phone, carrier},
 		tick:             {followup},
 		store:            {followup, gates, phone, carrier, drain, desk, tick},

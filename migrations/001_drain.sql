@@ -263,6 +263,17 @@ alter table phone_followups
   add constraint attempt_exists foreign key (id, attempt_no) references attempts (followup_id, no),
   add constraint approval_exists foreign key (approval_id) references approvals (id);
 
+-- What a person did that is no change of one follow-up's state. It holds no number.
+create table desk_events (
+  id        bigint generated always as identity primary key,
+  at        timestamptz not null default clock_timestamp(),
+  by_name   text not null check (by_name <> ''),
+  verb      text not null check (verb <> ''),
+  tenant_id text collate "C",
+  line      text collate "C",
+  detail    text
+);
+
 -- What the carrier said of an attempt after its outcome was settled: for a person to weigh.
 create table evidence (
   id          bigint generated always as identity primary key,
@@ -332,5 +343,7 @@ create trigger decision_stands before update on approvals for each row
   execute function forbid('the first decision stands');
 create trigger ledger_is_append_only before update or delete or truncate on followup_events for each statement
   execute function forbid('the ledger is append-only');
+create trigger desk_events_are_append_only before update or delete or truncate on desk_events for each statement
+  execute function forbid('what was done is kept');
 create trigger evidence_is_append_only before update or delete or truncate on evidence for each statement
   execute function forbid('evidence is append-only');

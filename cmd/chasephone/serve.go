@@ -312,7 +312,8 @@ func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (map
 // environment names.
 func (d *daemon) enter(ctx context.Context, db *store.Store) error {
 	host, _ := os.Hostname()
-	before, err := db.SetLimits(ctx, d.conf.Limits(), fmt.Sprintf("daemon %s on %s (pid %d)", d.id, host, os.Getpid()))
+	name := fmt.Sprintf("daemon %s on %s (pid %d)", d.id, host, os.Getpid())
+	before, err := db.SetLimits(ctx, d.conf.Limits(), name)
 	if err != nil {
 		return err
 	}
@@ -320,7 +321,7 @@ func (d *daemon) enter(ctx context.Context, db *store.Store) error {
 		d.log.Warn("limits changed: this daemon's environment is in force for the whole fleet", "before", fmt.Sprintf("%+v", before), "now", fmt.Sprintf("%+v", now))
 	}
 	if from := d.conf.Carriers.Twilio.From; !from.IsZero() {
-		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: twilio.Name, Caller: from})
+		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: twilio.Name, Caller: from, By: name + ", by its environment"})
 		if err != nil {
 			return err
 		}

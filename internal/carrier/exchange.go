@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,9 +13,8 @@ import (
 )
 
 const (
-	maxHeader  = 64 << 10 // bytes of a reply's header, interim replies included
-	maxBody    = 64 << 10 // bytes of a reply's body
-	maxInterim = 8        // 1xx replies before the one that counts
+	maxHeader = 64 << 10 // bytes of a reply's header, and of all 1xx replies before it
+	maxBody   = 64 << 10 // bytes of a reply's body
 )
 
 // encode writes the whole request down, so that sending it is one Write.
@@ -64,7 +62,7 @@ func exchange(ctx context.Context, conn net.Conn, wire []byte, sendBy time.Time)
 func receive(conn net.Conn) (Reply, error) {
 	in := &io.LimitedReader{R: conn, N: maxHeader}
 	buffered := bufio.NewReader(in)
-	for range maxInterim {
+	for {
 		resp, err := http.ReadResponse(buffered, &http.Request{Method: http.MethodPost})
 		if err != nil && in.N <= 0 {
 			return Reply{}, fmt.Errorf("the header of the answer is longer than %d bytes", maxHeader)
@@ -83,7 +81,6 @@ func receive(conn net.Conn) (Reply, error) {
 			Truncated: err != nil || len(body) > maxBody,
 		}, nil
 	}
-	return Reply{}, errors.New("interim answers without end")
 }
 
 func unknown(ctx context.Context, stage Stage, err error) Answer {

@@ -40,6 +40,7 @@ func TestGuardURL(t *testing.T) {
 		"https://[fe80::1]":              never,
 		"https://[fd00::1]":              never,
 		"https://[::ffff:10.0.0.1]":      never,
+		"https://[::ffff:100.64.0.1]":    never,
 		"https://[64:ff9b::a00:1]":       never,
 		"https://[2002:a00:1::]":         never,
 	} {

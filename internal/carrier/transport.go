@@ -24,9 +24,10 @@ type Options struct {
 	// for the simulator. Nothing else that is not public is ever permitted.
 	AllowLoopback bool
 
-	// ConnectTimeout bounds DNS, TCP and TLS together; 0 is 5 s. A connection that takes
-	// longer speaks of this daemon. One cut off sooner by SendBy does not, so SendBy should
-	// leave this long, or a daemon without a network is never told from one that was late.
+	// ConnectTimeout bounds DNS, TCP and TLS together; 0 is 3 s. A connection that takes
+	// longer speaks of this daemon. One cut off sooner by SendBy speaks of nobody, so this
+	// must be less than the time a call has from its begin to its SendBy (5 s), or a daemon
+	// whose network swallows everything would never be told from one that was late.
 	ConnectTimeout time.Duration
 
 	// RootCAs judge the carrier's certificate; nil is the system's.
@@ -64,7 +65,7 @@ func NewTransport(o Options) *Transport {
 	}
 	t.dialer.Control = t.guard.control
 	if t.connectTimeout <= 0 {
-		t.connectTimeout = 5 * time.Second
+		t.connectTimeout = 3 * time.Second
 	}
 	if t.observe == nil {
 		t.observe = func(string, Result, time.Duration) {}

@@ -3,7 +3,6 @@ package desk
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"chasephone/internal/followup"
@@ -53,12 +52,8 @@ func decline(s Snapshot, by, why string) (Change, string, error) {
 	if change, says, err, done := answered(s, by, "declined"); done {
 		return change, says, err
 	}
-	detail := "declined by " + by
-	if why = strings.TrimSpace(why); why != "" {
-		detail += ": " + why
-	}
 	return Change{
-		To: followup.Refused, Outcome: followup.OutcomeRefused, By: by, Reason: "declined", Detail: detail,
+		To: followup.Refused, Outcome: followup.OutcomeRefused, By: by, Reason: "declined", Detail: because("declined by "+by, why),
 		Decision: "declined",
 	}, "declined: it will not be rung", nil
 }

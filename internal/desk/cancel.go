@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"chasephone/internal/followup"
@@ -31,10 +30,7 @@ func cancel(s Snapshot, by, why string) (Change, string, error) {
 		}
 		c := Change{
 			To: followup.Cancelled, Outcome: followup.OutcomeCancelled, By: by,
-			Reason: "cancelled", Detail: "cancelled by " + by,
-		}
-		if why = strings.TrimSpace(why); why != "" {
-			c.Detail += ": " + why
+			Reason: "cancelled", Detail: because("cancelled by "+by, why),
 		}
 		if s.State == followup.AwaitingApproval {
 			c.Decision = "cancelled"

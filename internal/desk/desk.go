@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"chasephone/internal/followup"
+	"chasephone/internal/telemetry"
 )
 
 // Store is the database as the desk needs it.
@@ -155,7 +157,28 @@ func Person(by string) (string, error) {
 	case len(by) > 200 || strings.ContainsFunc(by, func(r rune) bool { return r < ' ' || r == '\uFFFD' }):
 		return "", &Misuse{Says: "the name given with --by must be printable and at most 200 bytes long"}
 	}
-	return by, nil
+	return telemetry.MaskText(by), nil
+}
+
+// mostWhy is how much of a person's reason the ledger keeps, in characters.
+const mostWhy = 500
+
+// because is a person's reason as the ledger can hold it, behind what was done: one line,
+// without a number.
+func because(done, why string) string {
+	why = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(why, "\uFFFD"))), " ")
+	if why == "" {
+		return done
+	}
+	if cut := []rune(why); len(cut) > mostWhy {
+		why = string(cut[:mostWhy]) + "…"
+	}
+	return done + ": " + telemetry.MaskText(why)
 }
 
 func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -24,14 +24,8 @@ type OptOut struct {
 // AddOptOut puts a number on the list. added is false where it was on it already; an
 // earlier entry keeps its date and source.
 func (s *Store) AddOptOut(ctx context.Context, o OptOut) (added bool, err error) {
-	tag, err := s.Pool.Exec(ctx, `
-		insert into do_not_call (e164, tenant_id, source, added_by) values (@e164, @tenant, @source, @by)
-		on conflict do nothing`,
-		pgx.StrictNamedArgs{"e164": o.Number.E164(), "tenant": orNull(o.Tenant), "source": o.Source, "by": o.By})
-	if err != nil {
-		return false, fmt.Errorf("adding %v to the do-not-call list: %w", o.Number, tenantError(err, o.Tenant))
-	}
-	return tag.RowsAffected() > 0, nil
+	n, err := s.AddOptOuts(ctx, []phone.Number{o.Number}, o)
+	return n > 0, err
 }
 
 // AddOptOuts puts many numbers on the list in one statement, each like o, and says how many
@@ -65,7 +59,11 @@ func (s *Store) RemoveOptOut(ctx context.Context, n phone.Number, tenant, by str
 		if err != nil {
 			return err
 		}
-		removed = tag.RowsAffected() > 0
+		if removed = tag.RowsAffected() > 0; removed {
+			if err := note(ctx, tx, act{verb: "dnc remove", by: by, tenant: tenant, detail: n.Masked()}); err != nil {
+				return err
+			}
+		}
 		rows, err := tx.Query(ctx, `select coalesce(tenant_id, '') from do_not_call where e164 = $1 order by 1`, n.E164())
 		if err != nil {
 			return err
@@ -75,9 +73,6 @@ func (s *Store) RemoveOptOut(ctx context.Context, n phone.Number, tenant, by str
 	})
 	if err != nil {
 		return false, nil, fmt.Errorf("removing %v from the do-not-call list: %w", n, err)
-	}
-	if removed {
-		s.log.Warn("an opt-out was removed", "number", n, "tenant", tenant, "by", by)
 	}
 	return removed, kept, nil
 }

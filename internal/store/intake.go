@@ -45,11 +45,21 @@ func (s *Store) Add(ctx context.Context, n NewFollowUp, identify drain.Identify)
 				"zone": orNull(n.TimeZone), "purpose": n.Purpose, "script": n.Script, "approval": n.NeedsApproval, "line": orNull(n.Line),
 			}).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
+			// A number is the same however it was typed.
+			region, err := s.Region(ctx, n.Tenant)
+			if err != nil {
+				return err
+			}
+			known, _ := identify(n.Number, region)
 			var same bool
-			err := tx.QueryRow(ctx, `
-				select id, phone_number = @number and script = @script from phone_followups
+			err = tx.QueryRow(ctx, `
+				select id, (phone_number = @number or (e164, coalesce(extension, '')) = (@e164, @extension)) and script = @script
+				from phone_followups
 				where tenant_id = @tenant and ref = @ref and due_at = @due_at`,
-				pgx.StrictNamedArgs{"tenant": n.Tenant, "ref": n.Ref, "due_at": n.DueAt, "number": n.Number, "script": n.Script}).Scan(&id, &same)
+				pgx.StrictNamedArgs{
+					"tenant": n.Tenant, "ref": n.Ref, "due_at": n.DueAt, "number": n.Number, "script": n.Script,
+					"e164": known.Number.E164(), "extension": known.Extension,
+				}).Scan(&id, &same)
 			if err == nil && !same {
 				return ErrConflict
 			}

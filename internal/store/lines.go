@@ -25,13 +25,24 @@ type Line struct {
 	HeldBy         string       `json:"held_by,omitempty"`
 	StoppedBy      string       `json:"stopped_by,omitempty"`
 	UnfitDaemons   int          `json:"unfit_daemons"` // daemons that leave it alone
-	By             string       `json:"-"`             // who adds or changes it; "" for a daemon's environment
+	By             string       `json:"-"`             // who adds or changes it
 }
 
 // AddLine adds a line or changes its carrier, caller number, URL and pace. changed is false
 // where it was just so already.
 func (s *Store) AddLine(ctx context.Context, l Line) (changed bool, err error) {
-	tag, err := s.Pool.Exec(ctx, `
+	err = s.tx(ctx, func(tx pgx.Tx) error {
+		changed, err = addLine(ctx, tx, l)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("adding line %s of tenant %s: %w", l.Name, l.Tenant, badText(err))
+	}
+	return changed, nil
+}
+
+func addLine(ctx context.Context, tx pgx.Tx, l Line) (changed bool, err error) {
+	tag, err := tx.Exec(ctx, `
 		insert into lines as l (tenant_id, name, carrier, caller_number, url, calls_per_second)
 		select @tenant, @name, @carrier, @caller, @url, @cps where exists (select from tenants where id = @tenant)
 		on conflict (tenant_id, name) do update
@@ -43,15 +54,14 @@ func (s *Store) AddLine(ctx context.Context, l Line) (changed bool, err error) {
 			"url": orNull(l.URL), "cps": l.CallsPerSecond,
 		})
 	if err != nil {
-		return false, fmt.Errorf("adding line %s of tenant %s: %w", l.Name, l.Tenant, err)
+		return false, err
 	}
 	if tag.RowsAffected() > 0 {
-		s.log.Warn("a line was added or changed", "tenant", l.Tenant, "line", l.Name, "carrier", l.Carrier, "caller", l.Caller, "by", l.By)
-		return true, nil
+		return true, note(ctx, tx, act{verb: "line add", by: l.By, tenant: l.Tenant, line: l.Name, detail: l.Carrier + " " + l.Caller.Masked()})
 	}
 	var exists bool
-	if err := s.Pool.QueryRow(ctx, `select exists (select from tenants where id = $1)`, l.Tenant).Scan(&exists); err != nil {
-		return false, fmt.Errorf("asking for tenant %s: %w", l.Tenant, err)
+	if err := tx.QueryRow(ctx, `select exists (select from tenants where id = $1)`, l.Tenant).Scan(&exists); err != nil {
+		return false, err
 	}
 	if !exists {
 		return false, &desk.Misuse{Says: fmt.Sprintf("there is no tenant %s", l.Tenant)}
@@ -61,15 +71,25 @@ func (s *Store) AddLine(ctx context.Context, l Line) (changed bool, err error) {
 
 // HoldLine keeps a line from being rung on until then; nil is until it is released.
 func (s *Store) HoldLine(ctx context.Context, tenant, name, by string, until *time.Time) error {
-	tag, err := s.Pool.Exec(ctx, `
-		update lines set held_until = coalesce(@until, 'infinity'::timestamptz), held_for = 'by_hand', held_by = @by
-		where tenant_id = @tenant and name = @name`,
-		pgx.StrictNamedArgs{"tenant": tenant, "name": name, "by": by, "until": until})
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			update lines set held_until = coalesce(@until, 'infinity'::timestamptz), held_for = 'by_hand', held_by = @by
+			where tenant_id = @tenant and name = @name`,
+			pgx.StrictNamedArgs{"tenant": tenant, "name": name, "by": by, "until": until})
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return noLine(tenant, name)
+		}
+		detail := "until it is released"
+		if until != nil {
+			detail = "until " + until.UTC().Format(time.RFC3339)
+		}
+		return note(ctx, tx, act{verb: "line hold", by: by, tenant: tenant, line: name, detail: detail})
+	})
 	if err != nil {
 		return fmt.Errorf("holding line %s of tenant %s: %w", name, tenant, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return noLine(tenant, name)
 	}
 	return nil
 }
@@ -87,13 +107,14 @@ func (s *Store) ReleaseLine(ctx context.Context, tenant, name, by string) (due i
 		if tag.RowsAffected() == 0 {
 			return noLine(tenant, name)
 		}
-		due, err = wakeLine(ctx, tx, desk.Scope{Tenant: tenant, Line: name})
-		return err
+		if due, err = wakeLine(ctx, tx, desk.Scope{Tenant: tenant, Line: name}); err != nil {
+			return err
+		}
+		return note(ctx, tx, act{verb: "line release", by: by, tenant: tenant, line: name, detail: fmt.Sprintf("%d due again", due)})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("releasing line %s of tenant %s: %w", name, tenant, err)
 	}
-	s.log.Warn("a line was released", "tenant", tenant, "line", name, "by", by, "due_again", due)
 	return due, nil
 }
 

@@ -45,8 +45,12 @@ func (s *Store) Stop(ctx context.Context, scope desk.Scope, by string) (desk.Sto
 		args := scopeArgs(scope)
 		args["by"] = by
 		stopped.By = by
-		return tx.QueryRow(ctx, `update `+table+` set stopped_at = clock_timestamp(), stopped_by = @by where `+where+` returning stopped_at`, args).
+		err = tx.QueryRow(ctx, `update `+table+` set stopped_at = clock_timestamp(), stopped_by = @by where `+where+` returning stopped_at`, args).
 			Scan(&stopped.At)
+		if err != nil {
+			return err
+		}
+		return note(ctx, tx, act{verb: "stop", by: by, tenant: scope.Tenant, line: scope.Line})
 	})
 	if err != nil {
 		return stopped, fmt.Errorf("stopping %s: %w", scope, err)
@@ -85,13 +89,14 @@ func (s *Store) Resume(ctx context.Context, scope desk.Scope, by string) (lifted
 		if _, err := tx.Exec(ctx, `update `+table+` set stopped_at = null, stopped_by = null where `+where, scopeArgs(scope)); err != nil {
 			return err
 		}
-		due, err = wakeLine(ctx, tx, scope)
-		return err
+		if due, err = wakeLine(ctx, tx, scope); err != nil {
+			return err
+		}
+		return note(ctx, tx, act{verb: "resume", by: by, tenant: scope.Tenant, line: scope.Line, detail: "stopped by " + earlier.by})
 	})
 	if err != nil {
 		return false, 0, fmt.Errorf("resuming %s: %w", scope, err)
 	}
-	s.log.Warn("resumed", "scope", scope.String(), "by", by, "due_again", due)
 	return lifted, due, nil
 }
 

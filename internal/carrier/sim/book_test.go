@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestBookSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString(`{"request":3,"rang":true,"to":"+1`); err != nil {
+	if _, err := f.WriteString(`{"request":3,"rang":true,"to":"` + strings.Repeat("1", 1000)); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()

@@ -139,6 +139,17 @@ func TestCancelledCallTellsItsEnd(t *testing.T) {
 	eventually(t, "its webhook", func() bool { return slices.Equal(h.list(), []string{"canceled 0"}) })
 }
 
+// A call that was hung up while its last step was due ended as it was hung up.
+func TestTheFirstEndStays(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, Options{})
+	one := newCall(Entry{}, url.Values{}, secret, Rule{})
+	c.end(one, "canceled")
+	if e := c.step(one, event{name: "completed", status: "completed"}); e.status != "canceled" || one.status != "canceled" {
+		t.Errorf("%+v, %s", e, one.status)
+	}
+}
+
 // Nobody who takes webhooks slowly holds up the end.
 func TestCloseWaitsForNobody(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,7 @@ func TestClassify(t *testing.T) {
 		{name: "400, status within says otherwise", status: 400, body: envelope(21211, 500), want: unknown("400")},
 		{name: "400, status within missing", status: 400, body: `{"code":21211,"message":"x"}`, want: unknown("400")},
 		{name: "400, message missing", status: 400, body: `{"code":21211,"status":400}`, want: unknown("400")},
+		{name: "400, message empty", status: 400, body: `{"code":21211,"message":"","status":400}`, want: unknown("400")},
 		{name: "400, code missing", status: 400, body: `{"message":"x","status":400}`, want: unknown("400")},
 		{name: "400, code a text", status: 400, body: `{"code":"21211","message":"x","status":400}`, want: unknown("400")},
 		{name: "400, half an envelope", status: 400, body: envelope(21211, 400)[:40], want: unknown("400")},
@@ -134,6 +135,19 @@ func TestClassify(t *testing.T) {
 				t.Errorf("%d %s\n got %#v\nwant %#v", row.status, row.body, got, row.want)
 			}
 		})
+	}
+}
+
+// A refusal is one with the status it is documented with, and with no other.
+func TestRefusedOnlyWithItsStatus(t *testing.T) {
+	t.Parallel()
+	for _, p := range proofs {
+		for _, status := range []int{200, 201, 307, 402, 404, 408, 409, 422, 500, 503} {
+			got := classify(carrier.Reply{Status: status, Body: []byte(envelope(p.code, status))})
+			if _, ok := got.(carrier.Unknown); !ok && (p.status != any4xx || status == 408 || status/100 != 4) {
+				t.Errorf("%d with code %d: %#v", status, p.code, got)
+			}
+		}
 	}
 }
 
