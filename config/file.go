@@ -15,7 +15,7 @@ const longestFile = 64 << 10
 // readFile reads a value from a file. Newlines at its end are not part of the value. A file
 // with nothing in it is an error: it was named for a reason, and its content is missing.
 func readFile(path string) (string, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	f, err := os.Open(path)
 	if err != nil {
 		return "", withoutPath(err)
 	}

@@ -83,7 +83,7 @@ func (c rescheduleCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
-	return c.take(ctx, p, db, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+	return c.take(p, db, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
 		return d.Reschedule(ctx, name, by, c.DueAt.from(now))
 	})
 }
@@ -97,10 +97,10 @@ func (c decision) run(ctx context.Context, p process, decide verb) error {
 		return err
 	}
 	defer db.Close()
-	return c.take(ctx, p, db, decide)
+	return c.take(p, db, decide)
 }
 
-func (c decision) take(ctx context.Context, p process, db desk.Store, decide verb) error {
+func (c decision) take(p process, db desk.Store, decide verb) error {
 	result, err := decide(desk.Desk{Store: db}, desk.Name{Text: c.ID, Tenant: c.Tenant}, c.name())
 	var refused *desk.Refusal
 	switch {

@@ -78,7 +78,7 @@ func (c dncImportCmd) open(ctx context.Context, p process) (io.ReadCloser, error
 	if c.File == "-" {
 		return p.input(ctx), nil
 	}
-	file, err := os.Open(c.File) //nolint:gosec // it is for the person to name
+	file, err := os.Open(c.File)
 	if err != nil {
 		return nil, &desk.Misuse{Says: err.Error()}
 	}

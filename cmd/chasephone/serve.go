@@ -108,7 +108,9 @@ func (d *daemon) run(ctx context.Context, c serveCmd, p process) error {
 	}()
 	err = d.serve(ctx, c, p, url, server.Addr())
 	cancel(nil)
-	<-served
+	if failed := <-served; err == nil {
+		err = failed
+	}
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}

@@ -64,19 +64,20 @@ func (Unknown) answer()   {}
 type Blame string
 
 const (
-	// BlameLine: the carrier's own documented "not now" (429 and its like). The line is held for the hour.
+	// BlameLine is the carrier's own documented "not now" (429 and its like). The line is held for the hour.
 	BlameLine Blame = "line"
-	// BlameAccount: the carrier rejected our credentials or caller number. Held like BlameLine, with an alert.
+	// BlameAccount says the carrier rejected our credentials or caller number. Held like BlameLine, with an alert.
 	BlameAccount Blame = "account"
-	// BlameDaemon: no connection could be made from here. This daemon leaves the line alone; others may use it.
+	// BlameDaemon says no connection could be made from here. This daemon leaves the line alone; others may use it.
 	BlameDaemon Blame = "daemon"
-	// BlameNobody: the request was not begun (send_by passed, or the daemon is stopping). Due again at once.
+	// BlameNobody says the request was not begun (send_by passed, or the daemon is stopping). Due again at once.
 	BlameNobody Blame = "nobody"
 )
 
 // Stage is how far a request got before its fate became unknown.
 type Stage string
 
+// The stages, in their order.
 const (
 	StageWriting  Stage = "writing"  // some bytes left; the whole request may not have
 	StageAwaiting Stage = "awaiting" // the request was written, no answer came

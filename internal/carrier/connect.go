@@ -51,7 +51,7 @@ func (t *Transport) dial(ctx context.Context, target *url.URL) (net.Conn, error)
 		NextProtos: []string{"http/1.1"}, // HTTP/2 sends again after a GOAWAY
 	})
 	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
+		_ = conn.Close()
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}
 	return secure, nil

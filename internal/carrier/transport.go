@@ -132,7 +132,7 @@ func (t *Transport) post(ctx context.Context, req Request, read func(Reply) Answ
 	if conn == nil {
 		return answer
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	reply, answer := exchange(ctx, conn, wire, req.SendBy)
 	if answer == nil {
 		answer = read(reply)

@@ -190,7 +190,7 @@ func TestHeadersSent(t *testing.T) {
 	if fmt.Sprint(got.Header) != fmt.Sprint(want) {
 		t.Errorf("headers %v\n   want %v", got.Header, want)
 	}
-	if got.Method != "POST" || got.RequestURI != "/2010-04-01/x" || got.Host != server.addr || got.Proto != "HTTP/1.1" {
+	if got.Method != http.MethodPost || got.RequestURI != "/2010-04-01/x" || got.Host != server.addr || got.Proto != "HTTP/1.1" {
 		t.Errorf("%s %s %s to %s", got.Method, got.RequestURI, got.Proto, got.Host)
 	}
 }

@@ -59,7 +59,7 @@ func decline(s Snapshot, by, why string) (Change, string, error) {
 }
 
 // answered deals with every approval that is not open for an answer; done is false for one that is.
-func answered(s Snapshot, by, decision string) (_ Change, says string, err error, done bool) { //nolint:revive // done reads last
+func answered(s Snapshot, by, decision string) (_ Change, says string, err error, done bool) {
 	a := s.Approval
 	switch {
 	case a != nil && s.Named != "" && s.Named != a.ID:

@@ -32,19 +32,21 @@ func NewDialer(carriers map[string]Carrier, record func(Attempt, carrier.Answer)
 	}
 }
 
-// Free waits until one of slots is free, and says how many are. It returns 0 when ctx ends first.
+// Free waits until one of slots is free, and says how many are. It returns 0 once ctx has ended.
 func (d *Dialer) Free(ctx context.Context, slots int) int {
 	for {
 		d.mu.Lock()
 		free, freed := slots-d.inFlight, d.freed
 		d.mu.Unlock()
-		if free > 0 {
+		switch {
+		case ctx.Err() != nil:
+			return 0
+		case free > 0:
 			return free
 		}
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return 0
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (d *Drain) Slot(ctx context.Context, dialSlots int) error {
 	)
 	for {
 		free := d.dialer.Free(ctx, dialSlots)
-		if free == 0 || ctx.Err() != nil {
+		if free == 0 {
 			return nil // out of time: what is left is the next slot's
 		}
 		c, err := d.claim(ctx, Query{Most: free, Look: looks[look], After: after})

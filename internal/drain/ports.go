@@ -92,6 +92,7 @@ const (
 // LineEffect is what an answer says about the line it came on.
 type LineEffect string
 
+// What an answer can say about its line.
 const (
 	LineUntouched LineEffect = ""
 	LineAnswered  LineEffect = "answered" // the carrier knows what it does: unknown answers start from none again

@@ -34,7 +34,7 @@ func accountFor(folderOwner int) (account, error) {
 		u, err := user.LookupId(strconv.Itoa(folderOwner))
 		if err != nil {
 			// A container may know the number only; a group of the same number is the custom.
-			return switchTo(userName(folderOwner), folderOwner, folderOwner), nil
+			return switchTo(userName(folderOwner), folderOwner, folderOwner), nil //nolint:nilerr // as said
 		}
 		return fromUser(u)
 	}

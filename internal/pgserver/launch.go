@@ -70,7 +70,7 @@ func isTransient(tail string) bool {
 }
 
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port for PostgreSQL: %w", err)
 	}
@@ -156,7 +156,7 @@ func (l launcher) ensureDatabase(ctx context.Context, port int) error {
 	if err != nil {
 		return fmt.Errorf("connect to make the database: %w", err)
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+databaseName); err != nil {
 		return fmt.Errorf("make the database: %w", err)
 	}

@@ -49,7 +49,7 @@ func stopOrphan(ctx context.Context, pgdata string, log *slog.Logger) error {
 	// in between, a handle does not.
 	process, err := os.FindProcess(p.pid)
 	if err != nil {
-		return nil //nolint:nilerr // no such process: the file is a dead server's
+		return nil
 	}
 	defer func() { _ = process.Release() }()
 	if !isPostgresIn(p.pid, pgdata) {

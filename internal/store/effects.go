@@ -122,7 +122,7 @@ func (s *Store) writeEffects(ctx context.Context, tx pgx.Tx, all lineEffects, re
 	)
 	for id, e := range all {
 		tenants, names, holds = append(tenants, id.Tenant), append(names, id.Name), append(holds, e.hold)
-		resets, unknowns = append(resets, e.reset), append(unknowns, int32(e.unknowns)) //nolint:gosec // at most a set's size
+		resets, unknowns = append(resets, e.reset), append(unknowns, int32(e.unknowns))
 		if e.unfit {
 			unfitTenants, unfitNames = append(unfitTenants, id.Tenant), append(unfitNames, id.Name)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -64,7 +65,7 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 			return fmt.Errorf("asking for the schema: %w", err)
 		}
 		if schema == nil {
-			return fmt.Errorf("no schema of the search path exists: create one, or name another in DATABASE_URL (search_path=...)")
+			return errors.New("no schema of the search path exists: create one, or name another in DATABASE_URL (search_path=...)")
 		}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1, hashtext($2))`, migrationLock, *schema); err != nil {
 			return fmt.Errorf("waiting for other migrations: %w", err)
@@ -117,7 +118,7 @@ func (s *Store) Usable(ctx context.Context) error {
 		return fmt.Errorf("asking for the schema: %w", err)
 	}
 	if !exists {
-		return fmt.Errorf("the schema is not there: run chasephone migrate")
+		return errors.New("the schema is not there: run chasephone migrate")
 	}
 	var newest int
 	if err := s.Pool.QueryRow(ctx, `select coalesce(max(number), 0) from chasephone_migrations`).Scan(&newest); err != nil {
@@ -135,7 +136,7 @@ func (s *Store) Usable(ctx context.Context) error {
 		return fmt.Errorf("asking for River's schema: %w", err)
 	}
 	if !valid.OK {
-		return fmt.Errorf("River's schema is not usable (%v): run chasephone migrate", valid.Messages)
+		return fmt.Errorf("the schema of River is not usable (%v): run chasephone migrate", valid.Messages)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func record(ctx context.Context, tx pgx.Tx, set []drain.Settlement, retryAfter t
 	statuses, codes, answers, stages := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
 	waits := make([]bool, n)
 	for i, one := range set {
-		ids[i], nos[i], outcomes[i], states[i] = one.FollowUp, int16(one.AttemptNo), string(one.Outcome), string(one.To) //nolint:gosec // see number
+		ids[i], nos[i], outcomes[i], states[i] = one.FollowUp, int16(one.AttemptNo), string(one.Outcome), string(one.To)
 		ledgers[i], reasons[i], details[i], callIDs[i] = orNull(string(one.Ledger)), orNull(one.Reason), orNull(one.Detail), orNull(one.CallID)
 		statuses[i], codes[i], answers[i], stages[i] = orNull(one.CallStatus), orNull(one.Code), orNull(one.Answer), orNull(string(one.Stage))
 		waits[i] = one.Wait

@@ -164,7 +164,7 @@ func number(n int) *int16 {
 	if n == 0 {
 		return nil
 	}
-	small := int16(n) //nolint:gosec // places and attempts are counted in ones; the column bounds them
+	small := int16(n)
 	return &small
 }
 

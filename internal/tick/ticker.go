@@ -67,7 +67,7 @@ func behind(won bool, next time.Duration) time.Duration {
 	if won || next < 100*time.Millisecond {
 		return 0
 	}
-	return next/20 + rand.N(next/5+1) //nolint:gosec // jitter
+	return next/20 + rand.N(next/5+1)
 }
 
 func (t *Ticker) offer(ctx context.Context) (next time.Duration, won bool, err error) {

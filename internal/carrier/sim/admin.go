@@ -67,7 +67,7 @@ func (s *Server) refuseConnections(w http.ResponseWriter, r *http.Request) {
 // showHelp is what a browser sees.
 func (s *Server) showHelp(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprintf(w, `A telephone company that rings nobody, in the shape of Twilio's API.
+	_, _ = fmt.Fprintf(w, `A telephone company that rings nobody, in the shape of Twilio's API.
 
 GET    /sim/rings    the ring book: how often each number, and each attempt's token, rang
 GET    /sim/faults   rules in force, and all faults
@@ -78,13 +78,13 @@ POST   /sim/refuse   {"for":"3s"}: refuse connections
 
 `)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NUMBER ENDS\tFAULT\tRINGS\tANSWER")
+	_, _ = fmt.Fprintln(t, "NUMBER ENDS\tFAULT\tRINGS\tANSWER")
 	for _, f := range table {
 		rings := "no"
 		if f.Rings {
 			rings = "yes"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Ending, f.Name, rings, f.Says)
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Ending, f.Name, rings, f.Says)
 	}
 	_ = t.Flush()
 }

@@ -26,7 +26,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Fault, c *call
 	case replyPage:
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.status)
-		fmt.Fprintf(w, "<html><title>%d</title><h1>%s</h1></html>", f.status, http.StatusText(f.status))
+		_, _ = fmt.Fprintf(w, "<html><title>%d</title><h1>%s</h1></html>", f.status, http.StatusText(f.status))
 	case replyNoSID:
 		writeJSON(w, f.status, map[string]string{"status": "queued"})
 	case replyBadSID:
@@ -59,7 +59,7 @@ func raw(w http.ResponseWriter, text string, reset bool) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, text)
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
 		_ = tcp.SetLinger(0)

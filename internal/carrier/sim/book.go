@@ -67,7 +67,7 @@ func ReadBook(path string) (Rings, error) {
 	if err != nil {
 		return Rings{}, fmt.Errorf("ring book: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	r, _, err := readBook(f)
 	return r, err
 }
@@ -117,7 +117,7 @@ func openBook(path string, sync bool) (*book, error) {
 		err = errors.Join(f.Truncate(whole), seekTo(f, whole)) // a torn last line was never answered
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("ring book %s: %w", path, err)
 	}
 	b.file = f

@@ -90,7 +90,7 @@ func TestRingIsInTheBookBeforeTheAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rings.jsonl")
 	c := newCompany(t, Options{Book: path, Latency: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "POST", c.url+calls+".json", strings.NewReader(form(plainTo).Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+calls+".json", strings.NewReader(form(plainTo).Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Run listens on addr ("127.0.0.1:8081") and serves until ctx ends.
 func (s *Server) Run(ctx context.Context, addr string) error {
-	listener, err := net.Listen("tcp", addr)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("carrier simulator: %w", err)
 	}
@@ -28,7 +28,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	addr := listener.Addr().String()
 	for {
 		s.log.Info("carrier simulator is listening", "addr", addr)
@@ -44,14 +44,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			return fmt.Errorf("carrier simulator: %w", err)
 		case pause = <-s.refuse:
 		}
-		listener.Close()
-		<-failed
+		_ = listener.Close()
+		<-failed //nolint:errcheck // it failed because it was closed
 		s.log.Info("carrier simulator refuses connections", "for", pause)
 		if !s.sleep(ctx.Done(), pause) {
 			return nil
 		}
 		var err error
-		if listener, err = net.Listen("tcp", addr); err != nil {
+		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", addr); err != nil {
 			return fmt.Errorf("carrier simulator, listening again: %w", err)
 		}
 	}

@@ -24,6 +24,7 @@ type Rule struct {
 // Webhooks is how a call's status webhooks come.
 type Webhooks string
 
+// The closed set of ways.
 const (
 	Normal   Webhooks = "normal"
 	Early    Webhooks = "early"    // initiated and ringing before the request is answered

@@ -164,7 +164,7 @@ func TestWhatTwilioRefuses(t *testing.T) {
 		"empty token":       func(r *http.Request) { r.SetBasicAuth(account, "") },
 		"another's account": func(r *http.Request) { r.SetBasicAuth("AC2", secret) },
 	} {
-		r, _ := http.NewRequestWithContext(t.Context(), "POST", c.url+calls+".json", strings.NewReader(form(plainTo).Encode()))
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+calls+".json", strings.NewReader(form(plainTo).Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		change(r)
 		resp, err := c.client.Do(r)
@@ -173,7 +173,7 @@ func TestWhatTwilioRefuses(t *testing.T) {
 		}
 		raw, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if reply := parse(t, raw); resp.StatusCode != 401 || reply["code"] != 20003.0 {
+		if reply := parse(t, raw); resp.StatusCode != http.StatusUnauthorized || reply["code"] != 20003.0 {
 			t.Errorf("%s: %d %v", name, resp.StatusCode, reply)
 		}
 	}

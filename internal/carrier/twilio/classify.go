@@ -89,8 +89,9 @@ func classify(r carrier.Reply) carrier.Answer {
 		return carrier.NotPlaced{Blame: carrier.BlameLine, Code: code, Text: b.text("not ready")}
 	case accountNotReady:
 		return carrier.NotPlaced{Blame: carrier.BlameAccount, Code: code, Text: b.text("account not ready")}
+	default: // nothing
+		return unknown(code, b.text(""))
 	}
-	return unknown(code, b.text(""))
 }
 
 func lookUp(status, code int) meaning {

@@ -121,7 +121,7 @@ func TestPlaceSendsExactly(t *testing.T) {
 			if user, password, _ := r.BasicAuth(); user != testSID || password != testToken {
 				t.Errorf("authenticated as %q, %q", user, password)
 			}
-			if r.Method != "POST" || r.RequestURI != "/2010-04-01/Accounts/"+testSID+"/Calls.json" ||
+			if r.Method != http.MethodPost || r.RequestURI != "/2010-04-01/Accounts/"+testSID+"/Calls.json" ||
 				r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
 				t.Errorf("%s %s, %v", r.Method, r.RequestURI, r.Header)
 			}
