@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"chasephone/internal/pgtest"
 )
@@ -466,7 +467,17 @@ func TestNoNumberInLogsOrMetrics(t *testing.T) {
 			t.Errorf("a number in logs or metrics: …%s…", text[max(0, at-80):min(len(text), at+40)])
 		}
 	}
-	if !strings.Contains(text, `chasephone_outcomes_total{outcome="call_placed"}`) {
-		t.Error("no outcomes in the metrics")
+	problems, err := promlint.New(strings.NewReader(d.metrics(t))).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("the metrics are not as they should be: %v %v", problems, err)
+	}
+	for _, name := range []string{
+		"outcomes_total", "gate_findings_total", "followups", "oldest_due_age_seconds", "followups_at_risk", "oldest_uncertain_age_seconds",
+		"evidence_conflicts_total", "ticks_total", "tick_duration_seconds", "last_tick_timestamp_seconds",
+		"carrier_request_duration_seconds", "line_ready", "limit", "build_info",
+	} {
+		if !strings.Contains(text, "# TYPE chasephone_"+name+" ") {
+			t.Errorf("there is no metric chasephone_%s", name)
+		}
 	}
 }

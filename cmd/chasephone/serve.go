@@ -29,7 +29,9 @@ const (
 	storeConns = 12
 	riverConns = 8
 	// stopTimeout is how long a stop waits for calls in progress to be answered and recorded.
-	stopTimeout = 3 * time.Minute
+	stopTimeout      = 3 * time.Minute
+	riverStopTimeout = 75 * time.Second // above the longest slot's work
+	leaveTimeout     = 3 * time.Second
 )
 
 type serveCmd struct {
@@ -208,17 +210,26 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 
 	// No new claims; calls in progress are awaited and recorded.
 	d.log.Info("stopping: awaiting calls in progress")
-	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	if err := client.Stop(stopCtx); err != nil {
-		d.log.Error("stopping River", "err", err)
-	}
-	drained.Stop(stopCtx)
+	within(ctx, riverStopTimeout, func(ctx context.Context) {
+		if err := client.Stop(ctx); err != nil {
+			d.log.Error("stopping River", "err", err)
+		}
+	})
+	within(ctx, stopTimeout, drained.Stop)
 	<-upkeep
-	if err := db.Leave(stopCtx); err != nil {
-		d.log.Warn("leaving the list of live daemons", "err", err)
-	}
+	within(ctx, leaveTimeout, func(ctx context.Context) {
+		if err := db.Leave(ctx); err != nil {
+			d.log.Warn("leaving the list of live daemons", "err", err)
+		}
+	})
 	return nil
+}
+
+// within does one step of a stop in a time of its own, although ctx has ended.
+func within(ctx context.Context, limit time.Duration, do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	do(ctx)
 }
 
 // connect waits for the database: one that is not up yet is no reason to give up.

@@ -87,8 +87,9 @@ func (d *Drain) Prepare(ctx context.Context) error {
 // It returns when everything is claimed; calls in progress go on without it.
 func (d *Drain) Slot(ctx context.Context, dialSlots int) error {
 	var (
-		after Cursor
-		look  int
+		after   Cursor
+		look    int
+		pacedTo time.Time // the earliest that a line without room has some
 	)
 	for {
 		free := d.dialer.Free(ctx, dialSlots)
@@ -103,16 +104,21 @@ func (d *Drain) Slot(ctx context.Context, dialSlots int) error {
 			return nil
 		}
 		dialSlots = c.Limits.DialSlots
+		if !c.PacedTo.IsZero() {
+			if at := c.Clock.ToLocal(c.PacedTo); pacedTo.IsZero() || at.Before(pacedTo) {
+				pacedTo = at
+			}
+		}
 		switch {
 		case c.Full: // more could be sent: once there are free dial slots again
 		case c.Waited > 0:
 			look = min(look+1, len(looks)-1)
 		case !c.End:
 			after, look = c.Next, 0
-		case c.PacedTo.IsZero() || !waitUntil(ctx, c.Clock.ToLocal(c.PacedTo)):
+		case pacedTo.IsZero() || !waitUntil(ctx, pacedTo):
 			return nil
 		default:
-			after, look = Cursor{}, 0
+			after, look, pacedTo = Cursor{}, 0, time.Time{}
 		}
 	}
 }

@@ -125,17 +125,22 @@ func (w *world) daemonOn(db drain.Store) *drain.Drain {
 	w.t.Helper()
 	d := drain.New(drain.Config{
 		Store: db, Carriers: map[string]drain.Carrier{"scripted": w.phones}, Gates: gates.Chain(gates.Options{HoursOff: !w.hours}),
-		NewToken: uuid.NewString, Identify: func(raw, region string) (phone.Identity, phone.Problem) { return phone.Parse(raw, region) },
+		NewToken: uuid.NewString, Identify: phone.Parse,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	w.t.Cleanup(func() { d.Stop(context.Background()) })
 	return d
 }
 
-// slot works a slot with a daemon of its own, to the last recorded answer.
+// slot works a slot, to the last recorded answer.
 func (w *world) slot() {
 	w.t.Helper()
-	d := w.daemon()
+	w.slotBy(w.db)
+}
+
+func (w *world) slotBy(db *store.Store) {
+	w.t.Helper()
+	d := w.daemonOn(db)
 	if err := d.Prepare(w.ctx); err != nil {
 		w.t.Fatal(err)
 	}

@@ -182,7 +182,7 @@ func TestWhatFollowsAnAnswer(t *testing.T) {
 				w.exec(`update phone_followups set due_at = due_at + interval '30 minutes' where ref = 'a1'`)
 				w.exec(`alter table phone_followups enable trigger promise_is_frozen`)
 			}
-			w.slot()
+			w.slotBy(w.connect()) // another daemon
 			if r := w.row("a2"); r.State != test.behind {
 				t.Errorf("a2 is %+v, want %s", r, test.behind)
 			}

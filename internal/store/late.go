@@ -20,11 +20,14 @@ func (s *Store) recordLate(ctx context.Context, tx pgx.Tx, late drain.Settlement
 		outcome *string
 		callID  *string
 	)
+	// First the lock, then a look: what was read before a wait for the lock may be stale.
+	if _, err := tx.Exec(ctx, `select from phone_followups where id = $1 for no key update`, late.FollowUp); err != nil {
+		return fmt.Errorf("locking the follow-up of a late answer: %w", err)
+	}
 	err := tx.QueryRow(ctx, `
 		select f.state, f.attempt_no, a.outcome, a.call_id
 		from phone_followups f join attempts a on a.followup_id = f.id
-		where f.id = @id and a.no = @no
-		for no key update of f`,
+		where f.id = @id and a.no = @no`,
 		pgx.StrictNamedArgs{"id": late.FollowUp, "no": late.AttemptNo}).Scan(&state, &newest, &outcome, &callID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
