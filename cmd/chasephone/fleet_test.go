@@ -459,7 +459,7 @@ func TestNoNumberInLogsOrMetrics(t *testing.T) {
 	f.wait("all are tried or held", func() bool {
 		return f.count(`select count(*) from phone_followups where state = 'due' and reason is null`) < 6
 	})
-	f.ticks(2)
+	f.wait("the figures are there", func() bool { return strings.Contains(d.metrics(t), "chasephone_line_ready") })
 	text := d.log.String() + d.metrics(t)
 	for _, digits := range []string{"415200", "4152000", "200-00", "2125550100"} {
 		if strings.Contains(text, digits) {
