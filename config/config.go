@@ -41,7 +41,7 @@ type Database struct {
 	// URL is empty when, and only when, the daemon runs embedded. What pgx itself objects
 	// to (an unknown sslmode, say) shows only when it is given the URL.
 	URL Secret `env:"DATABASE_URL" secret:"true" form:"database" accepts:"a postgres:// URL, or libpq's keyword=value form" example:"postgres://chasephone@localhost:5432/chasephone" doc:"The database. Its first schema in the search path holds everything. Required, unless serve runs --embedded."`
-	Dir string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder: the embedded PostgreSQL, and what this daemon remembers of its attempts."`
+	Dir string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder, used with serve --embedded: the PostgreSQL that it brings, and database-url, which tells commands where it is."`
 }
 
 // HTTP says where the daemon listens and how the world reaches it.
@@ -83,8 +83,8 @@ type Intake struct {
 // Gates are the settings of the gates that have some.
 type Gates struct {
 	CallingHours bool `env:"GATE_CALLING_HOURS" envDefault:"on" doc:"Whether calls wait for the hours in which the person called may be called. With off, which the start says loudly, people are rung at night."`
-	// Countries is never empty after Load: where unset, it is the default region.
-	Countries    []string `env:"GATE_COUNTRIES" form:"regions" accepts:"two-letter ISO 3166 regions with commas between, such as US,CA" example:"US,CA" doc:"Regions whose numbers may be called. Unset: the default region only."`
+	// Countries is empty where unset: then a tenant's own region is what is allowed.
+	Countries    []string `env:"GATE_COUNTRIES" form:"regions" accepts:"two-letter ISO 3166 regions with commas between, such as US,CA" example:"US,CA" doc:"Regions whose numbers may be called. Unset: the tenant's own region only, which is PHONE_DEFAULT_REGION unless it has another."`
 	LineUnknowns int      `env:"GATE_LINE_UNKNOWNS" envDefault:"3" min:"0" max:"100" doc:"Unknown answers in a row after which a line is held; 0 is never."`
 }
 

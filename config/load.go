@@ -58,9 +58,6 @@ func Load(environ []string, o Options) (Config, error) {
 
 // complete fills in what follows from other settings.
 func (c *Config) complete(o Options) {
-	if len(c.Gates.Countries) == 0 {
-		c.Gates.Countries = []string{c.Intake.Region}
-	}
 	if !o.Demo {
 		return
 	}

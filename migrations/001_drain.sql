@@ -299,8 +299,9 @@ create table outcome_totals (
 insert into outcome_totals (outcome) values
   ('call_placed'), ('awaiting_approval'), ('refused'), ('not_ready'), ('uncertain'), ('missed'), ('cancelled');
 create table outcome_tally (
-  one  boolean primary key default true check (one),
-  upto xid8 not null default '0'
+  one   boolean primary key default true check (one),
+  upto  xid8 not null default '0', -- counted up to this transaction
+  above bigint not null default 0  -- events up to this id came from another cluster, by dump and restore
 );
 insert into outcome_tally default values;
 
@@ -318,9 +319,10 @@ create trigger promise_is_frozen before update on phone_followups for each row
     or (old.e164 is not null and new.e164 is distinct from old.e164)
     or (old.extension is not null and new.extension is distinct from old.extension))
   execute function forbid('due_at, number, words, line and zone of a promise never change: cancel or reschedule it');
-create trigger state_needs_ledger before update on phone_followups for each row
-  when (new.state <> old.state and new.version is not distinct from old.version)
-  execute function forbid('a state changes together with its ledger row: use the chasephone commands');
+create trigger outcome_needs_ledger before update on phone_followups for each row
+  when (new.version is not distinct from old.version and (new.state, new.reason, new.detail, new.call_id, new.decided_by, new.attempt_no, new.approval_id)
+    is distinct from (old.state, old.reason, old.detail, old.call_id, old.decided_by, old.attempt_no, old.approval_id))
+  execute function forbid('what became of a promise changes together with its ledger row: use the chasephone commands');
 create trigger state_moves before update on phone_followups for each row
   when (new.state <> old.state and old.state || '>' || new.state not in (
     'due>dialing', 'due>awaiting_approval', 'due>refused', 'due>missed', 'due>cancelled', 'due>call_placed',

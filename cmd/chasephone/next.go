@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"chasephone/internal/followup"
@@ -35,8 +36,29 @@ func (s story) due() {
 		}
 	}
 	s.printf("  %s", next)
+	s.held()
 	s.missed()
 	s.command("withdraw it", "cancel "+s.FollowUp.ID)
+}
+
+// held says what keeps it from being rung, whatever the gates say.
+func (s story) held() {
+	for _, h := range s.Holds {
+		line := "  not rung while this lasts: " + h.What
+		if h.For != "" {
+			line += " (" + plain(strings.ReplaceAll(h.For, "_", " ")) + ")"
+		}
+		if h.By != "" {
+			line += " by " + plain(h.By)
+		}
+		if h.Since != nil {
+			line += " since " + when(*h.Since)
+		}
+		if h.Until != nil {
+			line += " until " + when(*h.Until)
+		}
+		s.printf("%s", line)
+	}
 }
 
 func (s story) awaiting() {

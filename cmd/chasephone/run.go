@@ -38,7 +38,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the daemon."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up."`
 	Add        addCmd        `cmd:"" help:"Add a follow-up."`
-	List       listCmd       `cmd:"" help:"List follow-ups, the earliest due first."`
+	List       listCmd       `cmd:"" help:"List follow-ups: what is not over, the earliest due first; then what is, the newest first."`
 	Show       showCmd       `cmd:"" help:"Tell the whole story of one follow-up."`
 	Approve    approveCmd    `cmd:"" help:"Approve a call: it becomes due."`
 	Decline    declineCmd    `cmd:"" help:"Decline a call: it is refused."`

@@ -54,6 +54,7 @@ func (c serveCmd) Run(ctx context.Context, p process) error {
 		log.Warn(warning)
 	}
 	d := &daemon{conf: conf, log: log, id: uuid.NewString(), registry: telemetry.NewRegistry(buildVersion(), runtime.Version())}
+	d.waiting.Store("it is not connected yet")
 	return d.run(ctx, c, p)
 }
 
@@ -64,6 +65,7 @@ type daemon struct {
 	id       string
 	registry *prometheus.Registry
 	db       atomic.Pointer[store.Store] // set once it is ready
+	waiting  atomic.Value                // until then: what it waits for, a string
 	others   int                         // daemons whose limits differ, as last logged
 }
 
@@ -245,6 +247,7 @@ func (d *daemon) connect(ctx context.Context, url string, conns int32) (*store.S
 		}
 		if !told {
 			d.log.Warn("the database cannot be reached: waiting for it", "err", err)
+			d.waiting.Store("waiting for the database, which cannot be reached")
 			told = true
 		}
 		select {
@@ -276,6 +279,7 @@ func (d *daemon) schema(ctx context.Context, db *store.Store, ours bool) error {
 		}
 		if !told {
 			d.log.Warn("waiting for a schema that can be used", "err", err)
+			d.waiting.Store(err.Error())
 			told = true
 		}
 		select {
@@ -334,7 +338,7 @@ func (d *daemon) enter(ctx context.Context, db *store.Store) error {
 		d.log.Warn("limits changed: this daemon's environment is in force for the whole fleet", "before", fmt.Sprintf("%+v", before), "now", fmt.Sprintf("%+v", now))
 	}
 	if from := d.conf.Carriers.Twilio.From; !from.IsZero() {
-		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: twilio.Name, Caller: from, By: name + ", by its environment"})
+		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: twilio.Name, Caller: from, By: name + ", by its environment", OnlyCaller: true})
 		if err != nil {
 			return err
 		}
@@ -362,7 +366,7 @@ func (d *daemon) heartbeat(ctx context.Context, db *store.Store, collector *stor
 func (d *daemon) ready(ctx context.Context) error {
 	db := d.db.Load()
 	if db == nil {
-		return errors.New("starting")
+		return fmt.Errorf("starting: %v", d.waiting.Load())
 	}
 	return db.Usable(ctx)
 }

@@ -70,10 +70,26 @@ func TestResumeMakesDue(t *testing.T) {
 	t.Parallel()
 	v := newTerminal(t)
 	id := v.promise(t, "a", "now")
-	v.exec(t, `update phone_followups set ready = false, reason = 'line_not_ready', next_try_at = clock_timestamp() + interval '1 hour' where id = $1`, id)
+	v.waitsForLine(t, id)
 	v.says(t, "stopped: everything", "stop", "--by", "ada")
 	v.says(t, "resumed: everything; 1 follow-up(s) that waited for a line are due at once\n", "resume", "--by", "ada")
 	if got := v.read(t, `select (ready and next_try_at <= clock_timestamp())::text from phone_followups`); got != "true" {
 		t.Errorf("due at once: %s", got)
+	}
+}
+
+// TestShowSaysWhatHoldsIt: why nobody is called back while calls are stopped, or the line is held.
+func TestShowSaysWhatHoldsIt(t *testing.T) {
+	t.Parallel()
+	v := newTerminal(t)
+	id := v.promise(t, "a", "now")
+	v.says(t, "", "stop", "--by", "ada")
+	v.says(t, "", "line", "add", "default", "--carrier", "twilio", "--caller", "+14155550100", "--by", "bob")
+	v.says(t, "", "line", "hold", "default", "--by", "bob")
+	out := v.says(t, "", "show", id)
+	for _, want := range []string{"everything stopped by ada since 20", "line held (by hand) by bob"} {
+		if !strings.Contains(out, "not rung while this lasts: "+want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
 	}
 }

@@ -35,6 +35,7 @@ func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEnd
 func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return ctx
 }
+
 func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {
 	s.queries.Add(1)
 }
@@ -84,7 +85,7 @@ func BenchmarkDrain(b *testing.B) {
 				d.Stop(b.Context())
 				n := float64(2 * size.tenants)
 				b.ReportMetric((float64(counted.queries.Load())-polls)/n, "statements/followup")
-				b.ReportMetric((float64(counted.commits.Load()))/n, "commits/followup")
+				b.ReportMetric(float64(counted.commits.Load())/n, "commits/followup")
 				b.ReportMetric(n/took.Seconds(), "followups/s")
 				b.StartTimer()
 			}

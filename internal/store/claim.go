@@ -27,6 +27,11 @@ select f.stopped_at is not null, l.id, ` + limitsColumns + `
 from fleet f join limits l on l.id = f.limits_id
 for share of f`
 
+// durableSQL: an attempt that a crash of the server can forget is one that rings twice.
+const durableSQL = `
+select set_config('synchronous_commit', 'on', true)
+where current_setting('synchronous_commit') in ('off', 'local')`
+
 // pairsSQL steps from one (tenant, line) with ready rows to the next, each by one look into
 // the index, until enough of them have due work.
 const pairsSQL = `
@@ -159,6 +164,7 @@ type pairs struct{ tenants, lines []string }
 func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error) {
 	var found pairs
 	batch := &pgx.Batch{}
+	batch.Queue(durableSQL)
 	batch.Queue(fleetSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(append([]any{&claim.Stopped, &c.limitsID}, limitsInto(&c.limits)...)...)
 	})

@@ -30,7 +30,7 @@ func TestDatabaseHoldsTheTransitions(t *testing.T) {
 			err := inRolledBack(ctx, pool.BeginTx, func(tx pgx.Tx) error {
 				return run(ctx, tx,
 					`alter table phone_followups disable trigger integrator_sets_no_state`,
-					`alter table phone_followups disable trigger state_needs_ledger`,
+					`alter table phone_followups disable trigger outcome_needs_ledger`,
 					`alter table phone_followups drop constraint attempt_exists, drop constraint approval_exists`,
 					fmt.Sprintf(`insert into phone_followups (ref, phone_number, due_at, script, state, reason, call_id, attempt_no, approval_id)
 						values ('a', 'x', now(), 'x', '%s', 'r', 'c', 1, gen_random_uuid())`, from),
@@ -109,7 +109,8 @@ func TestDatabaseHoldsTheBounds(t *testing.T) {
 		"a ledger row changed":                 {`update followup_events set at = now()`, "ledger_is_append_only"},
 		"a ledger row deleted":                 {`delete from followup_events`, "ledger_is_append_only"},
 		"the ledger emptied":                   {`truncate followup_events cascade`, "ledger_is_append_only"},
-		"a state without a ledger row":         {`update phone_followups set state = 'cancelled', reason = 'r' where id = ` + b, "state_needs_ledger"},
+		"a state without a ledger row":         {`update phone_followups set state = 'cancelled', reason = 'r' where id = ` + b, "outcome_needs_ledger"},
+		"a call id without a ledger row":       {`update phone_followups set call_id = 'CAx' where id = ` + b, "outcome_needs_ledger"},
 		"a version without a ledger row":       {`update phone_followups set state = 'cancelled', reason = 'r', version = 1 where id = ` + b, "state_has_a_ledger_row"},
 		"out of a final state":                 {`update phone_followups set state = 'due', version = 2 where id = ` + c, "state_moves"},
 		"dialing without an attempt":           {`update phone_followups set state = 'dialing', version = 1 where id = ` + b, "dialing_needs_attempt"},

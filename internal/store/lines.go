@@ -26,6 +26,7 @@ type Line struct {
 	StoppedBy      string       `json:"stopped_by,omitempty"`
 	UnfitDaemons   int          `json:"unfit_daemons"` // daemons that leave it alone
 	By             string       `json:"-"`             // who adds or changes it
+	OnlyCaller     bool         `json:"-"`             // leave the URL and the pace of a line that is there as they are
 }
 
 // AddLine adds a line or changes its carrier, caller number, URL and pace. changed is false
@@ -46,12 +47,14 @@ func addLine(ctx context.Context, tx pgx.Tx, l Line) (changed bool, err error) {
 		insert into lines as l (tenant_id, name, carrier, caller_number, url, calls_per_second)
 		select @tenant, @name, @carrier, @caller, @url, @cps where exists (select from tenants where id = @tenant)
 		on conflict (tenant_id, name) do update
-		set carrier = excluded.carrier, caller_number = excluded.caller_number, url = excluded.url, calls_per_second = excluded.calls_per_second
-		where (l.carrier, l.caller_number, l.url, l.calls_per_second)
-		  is distinct from (excluded.carrier, excluded.caller_number, excluded.url, excluded.calls_per_second)`,
+		set carrier = excluded.carrier, caller_number = excluded.caller_number,
+		  url = case when @only_caller then l.url else excluded.url end,
+		  calls_per_second = case when @only_caller then l.calls_per_second else excluded.calls_per_second end
+		where (l.carrier, l.caller_number) is distinct from (excluded.carrier, excluded.caller_number)
+		  or not @only_caller and (l.url, l.calls_per_second) is distinct from (excluded.url, excluded.calls_per_second)`,
 		pgx.StrictNamedArgs{
 			"tenant": l.Tenant, "name": l.Name, "carrier": l.Carrier, "caller": l.Caller.E164(),
-			"url": orNull(l.URL), "cps": l.CallsPerSecond,
+			"url": orNull(l.URL), "cps": l.CallsPerSecond, "only_caller": l.OnlyCaller,
 		})
 	if err != nil {
 		return false, err

@@ -82,6 +82,13 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 				return fmt.Errorf("noting migration %s: %w", m.Name, err)
 			}
 			if tag.RowsAffected() == 0 {
+				var was string
+				if err := tx.QueryRow(ctx, `select checksum from chasephone_migrations where number = $1`, m.Number).Scan(&was); err != nil {
+					return fmt.Errorf("asking for migration %s: %w", m.Name, err)
+				}
+				if was != m.Checksum {
+					return fmt.Errorf("migration %s is not the one that this database was made with: it was made by a build that was never released; use another database", m.Name)
+				}
 				continue
 			}
 			// The simple protocol takes a file of several statements.

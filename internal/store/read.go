@@ -67,12 +67,23 @@ type Filter struct {
 	Most   int
 }
 
-// List lists follow-ups, the earliest due first.
+// List lists follow-ups: those that are not over, the earliest due first, and behind them
+// those that are, the newest first.
 func (s *Store) List(ctx context.Context, by Filter) ([]FollowUp, error) {
+	open, err := s.list(ctx, by, `f.state in ('due', 'awaiting_approval', 'dialing', 'uncertain')`, `f.due_at, f.id`)
+	if err != nil || len(open) >= by.Most {
+		return open, err
+	}
+	by.Most -= len(open)
+	over, err := s.list(ctx, by, `f.state in ('call_placed', 'refused', 'missed', 'cancelled')`, `f.id desc`)
+	return append(open, over...), err
+}
+
+func (s *Store) list(ctx context.Context, by Filter, where, order string) ([]FollowUp, error) {
 	rows, err := s.Pool.Query(ctx, `
 		select `+followUpColumns+` from phone_followups f
-		where (@tenant = '' or f.tenant_id = @tenant) and (@state = '' or f.state = @state) and (@ref = '' or f.ref = @ref)
-		order by f.due_at, f.id limit @most`,
+		where `+where+` and (@tenant = '' or f.tenant_id = @tenant) and (@state = '' or f.state = @state) and (@ref = '' or f.ref = @ref)
+		order by `+order+` limit @most`,
 		pgx.StrictNamedArgs{"tenant": by.Tenant, "state": string(by.State), "ref": by.Ref, "most": by.Most})
 	if err != nil {
 		return nil, fmt.Errorf("listing follow-ups: %w", err)
@@ -95,7 +106,31 @@ type Story struct {
 	Attempts  []AttemptStory  `json:"attempts"`
 	Approvals []ApprovalStory `json:"approvals"`
 	Evidence  []Evidence      `json:"evidence"`
+	Holds     []Held          `json:"holds"` // what keeps it from being rung now, whatever the gates say
 }
+
+// Held is a stop, or a hold of its line.
+type Held struct {
+	What  string     `json:"what"` // "everything stopped", "tenant stopped", "line stopped", "line held"
+	By    string     `json:"by,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	For   string     `json:"for,omitempty"` // why the line is held
+}
+
+// holdsSQL asks only for rows that could be rung if nothing held them.
+const holdsSQL = `
+select h.what, coalesce(h.by, ''), h.since, case when isfinite(h.until) then h.until end, coalesce(h.why, '')
+from phone_followups f
+join tenants t on t.id = f.tenant_id
+cross join fleet x
+left join lines l on l.tenant_id = f.tenant_id and l.name = coalesce(f.line, t.default_line)
+cross join lateral (values
+  ('everything stopped', x.stopped_at is not null, x.stopped_by, x.stopped_at, null::timestamptz, null),
+  ('tenant stopped', t.stopped_at is not null, t.stopped_by, t.stopped_at, null, null),
+  ('line stopped', l.stopped_at is not null, l.stopped_by, l.stopped_at, null, null),
+  ('line held', l.held_until > clock_timestamp(), l.held_by, null, l.held_until, l.held_for)) as h (what, so, by, since, until, why)
+where f.id = @id and h.so and f.state in ('due', 'awaiting_approval')`
 
 // Event is one row of the ledger.
 type Event struct {
@@ -158,7 +193,7 @@ type Evidence struct {
 
 // Story tells the whole story of one follow-up from the ledger and the rows beside it.
 func (s *Store) Story(ctx context.Context, name desk.Name) (Story, error) {
-	story := Story{Events: []Event{}, Attempts: []AttemptStory{}, Approvals: []ApprovalStory{}, Evidence: []Evidence{}}
+	story := Story{Events: []Event{}, Attempts: []AttemptStory{}, Approvals: []ApprovalStory{}, Evidence: []Evidence{}, Holds: []Held{}}
 	found, err := resolve(ctx, s.Pool, name)
 	if err != nil {
 		return story, err
@@ -207,6 +242,14 @@ func (s *Store) Story(ctx context.Context, name desk.Name) (Story, error) {
 			story.Approvals = append(story.Approvals, a)
 		}
 		return rows.Err()
+	})
+	batch.Queue(holdsSQL, args).Query(func(rows pgx.Rows) error {
+		var h Held
+		_, err := pgx.ForEachRow(rows, []any{&h.What, &h.By, &h.Since, &h.Until, &h.For}, func() error {
+			story.Holds = append(story.Holds, h)
+			return nil
+		})
+		return err
 	})
 	batch.Queue(`
 		select attempt_no, at, source, says, coalesce(call_id, ''), coalesce(code, ''), coalesce(answer, ''), conflict

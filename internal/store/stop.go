@@ -124,7 +124,8 @@ func lockStop(ctx context.Context, tx pgx.Tx, scope desk.Scope) (*earlierStop, e
 	return &earlierStop{*at, *by}, nil
 }
 
-// wakeLine makes the rows that wait for a line in the scope due at once.
+// wakeLine makes the rows that wait for a line in the scope due at once, unless that line is
+// held still.
 func wakeLine(ctx context.Context, tx pgx.Tx, scope desk.Scope) (int, error) {
 	if _, err := tx.Exec(ctx, `
 		delete from unfit_lines where (@tenant = '' or tenant_id = @tenant) and (@line = '' or line = @line)`, scopeArgs(scope)); err != nil {
@@ -135,7 +136,9 @@ func wakeLine(ctx context.Context, tx pgx.Tx, scope desk.Scope) (int, error) {
 		from tenants t
 		where f.state = 'due' and not f.ready and f.reason = 'line_not_ready' and t.id = f.tenant_id
 		  and f.next_try_at > clock_timestamp()
-		  and (@tenant = '' or f.tenant_id = @tenant) and (@line = '' or coalesce(f.line, t.default_line) = @line)`, scopeArgs(scope))
+		  and (@tenant = '' or f.tenant_id = @tenant) and (@line = '' or coalesce(f.line, t.default_line) = @line)
+		  and not exists (select from lines l where l.tenant_id = f.tenant_id and l.name = coalesce(f.line, t.default_line)
+		    and l.held_until > clock_timestamp())`, scopeArgs(scope))
 	return int(tag.RowsAffected()), err
 }
 

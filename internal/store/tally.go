@@ -12,19 +12,23 @@ import (
 
 // tallySQL counts the ledger's outcomes on from where it was counted last. Only what every
 // transaction of before has finished with is counted, so that nothing that commits late is
-// passed over; one daemon counts at a time.
+// passed over; one daemon counts at a time. A mark ahead of every transaction there is was
+// brought here from another cluster: what came with it was counted there.
 const tallySQL = `
 with mark as materialized (
-  select upto as was, pg_snapshot_xmin(pg_current_snapshot()) as now from outcome_tally for no key update skip locked
+  select upto as was, above, pg_snapshot_xmin(pg_current_snapshot()) as now, upto > pg_snapshot_xmax(pg_current_snapshot()) as restored
+  from outcome_tally for no key update skip locked
 ), counted as (
   select e.outcome, count(*) as n
   from mark m join followup_events e on e.xid >= m.was and e.xid < m.now
-  where e.outcome is not null
+  where e.outcome is not null and e.id > m.above
   group by e.outcome
 ), added as (
   update outcome_totals t set total = t.total + c.n from counted c where t.outcome = c.outcome
 )
-update outcome_tally set upto = m.now from mark m where m.now <> m.was`
+update outcome_tally t
+set upto = m.now, above = case when m.restored then (select coalesce(max(id), 0) from followup_events) else m.above end
+from mark m where m.now <> m.was`
 
 // Tally brings the totals of outcomes up to date.
 func (s *Store) Tally(ctx context.Context) error {

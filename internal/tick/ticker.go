@@ -61,13 +61,16 @@ func (t *Ticker) Run(ctx context.Context) {
 	}
 }
 
+// longestBehind bounds how late a slot begins whose usual winner has died.
+const longestBehind = 2 * time.Second
+
 // behind makes whoever did not win a slot look a little after its boundary next time, so
 // that the last winner goes first and fifty daemons do not insert at once.
 func behind(won bool, next time.Duration) time.Duration {
 	if won || next < 100*time.Millisecond {
 		return 0
 	}
-	return next/20 + rand.N(next/5+1)
+	return min(next/20, longestBehind/4) + rand.N(min(next/5, longestBehind)+1)
 }
 
 func (t *Ticker) offer(ctx context.Context) (next time.Duration, won bool, err error) {
