@@ -17,7 +17,7 @@ run: build postgres ## Build, and run a demonstration: the real daemon, a simula
 	@exec bin/chasephone serve --demo $(if $(DATABASE_URL),,--embedded)
 
 test: postgres pgbouncer ## Run every test, with the race detector, against a real PostgreSQL
-	$(GO) test -race -timeout 10m ./...
+	$(GO) test -race -parallel 4 -timeout 10m ./...
 
 check: fmt-check vet lint generate-check test ## What CI runs
 
