@@ -24,7 +24,7 @@ check: fmt-check vet lint generate-check test ## What CI runs
 build: ## Build bin/chasephone
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/chasephone ./cmd/chasephone
 
-pgbouncer:
+pgbouncer: ## See to it that PgBouncer is on this machine, for the tests through it
 	@sh scripts/pgbouncer.sh
 
 postgres: ## See to it that PostgreSQL's programs are on this machine

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -37,6 +38,9 @@ func (c *Collector) Refresh(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.refreshed.IsZero() && g.Limits != c.gauges.Limits {
+		c.store.log.Warn("the limits in force have changed", "before", fmt.Sprintf("%+v", c.gauges.Limits), "now", fmt.Sprintf("%+v", g.Limits))
+	}
 	c.gauges, c.refreshed = g, time.Now()
 	return nil
 }
@@ -62,6 +66,7 @@ func describe() map[string]*prometheus.Desc {
 		"conflicts": desc("evidence_conflicts_total", "Evidence that it rang after a person said it did not."),
 		"line":      desc("line_ready", "Whether the default tenant's line may be rung on now.", "line"),
 		"limit":     desc("limit", "The limits in force; times in seconds.", "name"),
+		"changes":   desc("limit_changes_total", "How often the limits in force were changed by a daemon's start."),
 		"disagree":  desc("limits_disagree", "Live daemons whose own environment differs from this daemon's."),
 		"age":       desc("gauges_age_seconds", "How old the figures taken from the database are."),
 	}
@@ -87,6 +92,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d["outcomes"], prometheus.CounterValue, float64(g.Outcomes[o]), string(o))
 	}
 	out <- prometheus.MustNewConstMetric(d["conflicts"], prometheus.CounterValue, float64(g.Conflicts))
+	out <- prometheus.MustNewConstMetric(d["changes"], prometheus.CounterValue, float64(g.LimitChanges))
 	for _, state := range followup.States() {
 		if !state.Final() {
 			gauge("followups", float64(g.FollowUps[state]), string(state))

@@ -48,6 +48,7 @@ type Gauges struct {
 	Conflicts       int64
 	Lines           []Line
 	Limits          followup.Limits
+	LimitChanges    int64
 }
 
 // Gauges reads them all. None of its statements scans rows in a final state.
@@ -77,11 +78,11 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 		  coalesce(extract(epoch from clock_timestamp() - (select min(updated_at) from phone_followups where state in ('uncertain', 'dialing') and state = 'uncertain')), 0)::float8,
 		  (select count(*) from phone_followups f where state in ('due', 'awaiting_approval')
 		    and due_at <= clock_timestamp() - l.max_late + interval '2 hours' and due_at > '-infinity'),
-		  (select count(*) from evidence where conflict),
+		  (select count(*) from evidence where conflict), (select count(*) - 1 from limits),
 		  ` + limitsColumns + `
 		from fleet f join limits l on l.id = f.limits_id`).QueryRow(func(row pgx.Row) error {
 		var due, uncertain float64
-		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts}, limitsInto(&g.Limits)...)...)
+		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts, &g.LimitChanges}, limitsInto(&g.Limits)...)...)
 		g.OldestDue, g.OldestUncertain = seconds(due), seconds(uncertain)
 		return err
 	})
