@@ -211,6 +211,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	(&tick.Ticker{Fence: db, Client: client, Log: d.log}).Run(ctx)
 
 	// No new claims; calls in progress are awaited and recorded.
+	drained.Halt()
 	d.log.Info("stopping: awaiting calls in progress")
 	within(ctx, riverStopTimeout, func(ctx context.Context) {
 		if err := client.Stop(ctx); err != nil {

@@ -12,7 +12,8 @@ import (
 type Query struct {
 	Most    int              // attempts at most: the free dial slots
 	Look    int              // rows to look at per tenant, beyond the places it has left
-	Alone   bool             // one row only: among several there was one that the database refuses
+	Rows    int              // rows at most, 0 for as many as can be judged at once: among several there was one that the database refuses
+	Skip    []string         // rows to leave alone
 	After   Cursor           // tenants and lines after this one
 	Careful bool             // load facts one by one: among several there was one that fails
 	Broken  map[string]error // facts that failed to load in an earlier try, by name, and why
@@ -103,9 +104,10 @@ type Claim struct {
 	Findings []gates.Finding // of every candidate that was judged
 	Limits   followup.Limits
 	Clock    Clock
-	Slot     time.Time
 	Waited   int
-	Full     bool
+	Full     bool   // there may be more where this came from
+	Busy     bool   // somebody else holds a line: worth another look soon
+	Reached  string // the last tenant for whom something was decided
 	PacedTo  time.Time
 	Stopped  bool   // everything is stopped: nothing was looked at
 	Next     Cursor // go on here when all before it is through

@@ -32,49 +32,56 @@ func NewDialer(carriers map[string]Carrier, record func(Attempt, carrier.Answer)
 	}
 }
 
-// Free waits until one of slots is free, and says how many are. It returns 0 once ctx has ended.
-func (d *Dialer) Free(ctx context.Context, slots int) int {
+// Reserve waits until one of slots is free, takes all that are, and says how many. It
+// returns 0 once ctx has ended or the dialer is halted. Start gives back what is not used.
+func (d *Dialer) Reserve(ctx context.Context, slots int) int {
 	for {
 		d.mu.Lock()
 		free, freed := slots-d.inFlight, d.freed
+		ended := ctx.Err() != nil || d.halted
+		if free > 0 && !ended {
+			d.inFlight += free
+		}
 		d.mu.Unlock()
 		switch {
-		case ctx.Err() != nil:
+		case ended:
 			return 0
 		case free > 0:
 			return free
 		}
 		select {
 		case <-freed:
+		case <-d.halt:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// Start sends every attempt of a claim in its turn, and returns at once.
-func (d *Dialer) Start(c Claim) {
-	d.mu.Lock()
-	d.inFlight += len(c.Attempts)
-	d.mu.Unlock()
+// Start sends every attempt of a claim in its turn, and returns at once. reserved are the
+// slots that were reserved for it.
+func (d *Dialer) Start(c Claim, reserved int) {
 	for _, a := range c.Attempts {
 		d.running.Go(func() {
-			defer d.free()
+			defer d.free(1)
 			d.record(a, d.dial(a, c.Clock))
 		})
 	}
+	d.free(reserved - len(c.Attempts))
 }
 
-// Halt gives back, as not placed, every attempt whose request has not begun, and returns
-// when the calls in progress have their answer.
+// Halt ends reserving, and gives back, as not placed, every attempt whose request has not
+// begun. It returns at once.
 func (d *Dialer) Halt() {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if !d.halted {
 		d.halted = true
 		close(d.halt)
 	}
-	d.mu.Unlock()
-	d.running.Wait()
 }
+
+// Wait returns when the calls in progress have their answer.
+func (d *Dialer) Wait() { d.running.Wait() }
 
 // dial is one attempt's one request. It is not cancelled by a stop: once begun, its answer is awaited.
 func (d *Dialer) dial(a Attempt, clock Clock) carrier.Answer {
@@ -113,10 +120,10 @@ func (d *Dialer) place(ctx context.Context, c Carrier, call carrier.Call) (answe
 	return c.Place(ctx, call)
 }
 
-func (d *Dialer) free() {
+func (d *Dialer) free(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.inFlight--
+	d.inFlight -= n
 	close(d.freed)
 	d.freed = make(chan struct{})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"chasephone/internal/carrier"
@@ -41,6 +42,9 @@ type Drain struct {
 	ruler    Ruler
 	dialer   *Dialer
 	recorder *Recorder
+
+	mu     sync.Mutex
+	cursor Cursor // where the next slot begins
 }
 
 // New makes a drain and starts its recorder. Stop ends it.
@@ -51,10 +55,15 @@ func New(c Config) *Drain {
 	return d
 }
 
-// Stop gives back what has not begun, awaits the calls in progress and records them all.
-// Nothing may be claimed any more. It returns when that is done or ctx has ended.
+// Halt ends claiming: slots under way return, and attempts whose request has not begun are
+// given back as not placed. It returns at once.
+func (d *Drain) Halt() { d.dialer.Halt() }
+
+// Stop halts, awaits the calls in progress and records them all. No slot may be under way.
+// It returns when that is done; once ctx has ended it records no longer.
 func (d *Drain) Stop(ctx context.Context) {
 	d.dialer.Halt()
+	d.dialer.Wait()
 	d.recorder.Close(ctx)
 }
 
@@ -70,12 +79,12 @@ func (d *Drain) Prepare(ctx context.Context) error {
 		{"closing what is late", func(ctx context.Context) (int, error) { return d.Store.CloseLate(ctx, upkeepSet) }},
 		{"admitting what is new", func(ctx context.Context) (int, error) { return d.Store.Admit(ctx, upkeepSet, d.Identify) }},
 	} {
-		for {
-			n, err := step.do(ctx)
+		for ctx.Err() == nil {
+			n, err := d.prepared(ctx, step.do)
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s: %w", step.what, err))
 			}
-			if err != nil || n < upkeepSet {
+			if n < upkeepSet {
 				break
 			}
 		}
@@ -83,51 +92,115 @@ func (d *Drain) Prepare(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Slot claims and sends until the slot's places, or what is due, are used up, or ctx ends.
-// It returns when everything is claimed; calls in progress go on without it.
+// prepared runs one commit's worth of a step. Once begun it is not given up halfway.
+func (d *Drain) prepared(ctx context.Context, do func(context.Context) (int, error)) (int, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+// Slot claims and sends until the slot's places, or what is due, are used up, or ctx ends,
+// or the drain is halted. It returns when everything is claimed; calls in progress go on
+// without it. It begins with the tenant after the one that the slot before came to, so that
+// scarce dial slots do not always go to the same.
 func (d *Drain) Slot(ctx context.Context, dialSlots int) error {
-	var (
-		after   Cursor
-		look    int
-		pacedTo time.Time // the earliest that a line without room has some
-	)
+	r := round{after: d.resume()}
+	r.wrapped = r.after == Cursor{}
 	for {
-		free := d.dialer.Free(ctx, dialSlots)
+		free := d.dialer.Reserve(ctx, dialSlots)
 		if free == 0 {
 			return nil // out of time: what is left is the next slot's
 		}
-		c, err := d.claim(ctx, Query{Most: free, Look: looks[look], After: after})
+		c, err := d.claim(ctx, free, &r)
+		d.dialer.Start(c, free)
 		if err != nil {
 			return err
 		}
 		if c.Stopped {
 			return nil
 		}
-		dialSlots = c.Limits.DialSlots
-		if !c.PacedTo.IsZero() {
-			if at := c.Clock.ToLocal(c.PacedTo); pacedTo.IsZero() || at.Before(pacedTo) {
-				pacedTo = at
-			}
+		if c.Limits.DialSlots > 0 {
+			dialSlots = c.Limits.DialSlots
 		}
-		switch {
-		case c.Full: // more could be sent: once there are free dial slots again
-		case c.Waited > 0:
-			look = min(look+1, len(looks)-1)
-		case !c.End:
-			after, look = c.Next, 0
-		case pacedTo.IsZero() || !waitUntil(ctx, pacedTo):
+		if c.Reached != "" {
+			d.reached(c.Reached)
+		}
+		if at, ok := r.next(c); !ok || !d.waitUntil(ctx, at) {
 			return nil
-		default:
-			after, look, pacedTo = Cursor{}, 0, time.Time{}
 		}
 	}
 }
 
+// round is how far a slot's claims have come.
+type round struct {
+	after   Cursor
+	wrapped bool // the tenants before the one it began with are being looked at
+	look    int
+	rows    int       // see Query.Rows
+	skip    []string  // see Query.Skip
+	again   time.Time // when it is worth beginning anew; zero: it is not
+	busy    int
+}
+
+const (
+	busyPause = 50 * time.Millisecond
+	busyMost  = 20 // a line that is held for longer than a second is a later slot's
+)
+
+// next says when to go on, and false where everything was looked at.
+func (r *round) next(c Claim) (time.Time, bool) {
+	now := c.Clock.Local
+	if !c.PacedTo.IsZero() {
+		r.sooner(c.Clock.ToLocal(c.PacedTo))
+	}
+	if c.Busy && r.busy < busyMost {
+		r.busy++
+		r.sooner(now.Add(busyPause))
+	}
+	switch {
+	case c.Full: // more could be sent: once there are free dial slots again
+	case c.Waited > 0:
+		r.look = min(r.look+1, len(looks)-1)
+	case !c.End:
+		r.after, r.look = c.Next, 0
+	case !r.wrapped:
+		r.after, r.look, r.wrapped = Cursor{}, 0, true
+	case r.again.IsZero():
+		return time.Time{}, false
+	default:
+		now = r.again
+		r.after, r.look, r.again = Cursor{}, 0, time.Time{}
+	}
+	return now, true
+}
+
+func (r *round) sooner(at time.Time) {
+	if r.again.IsZero() || at.Before(r.again) {
+		r.again = at
+	}
+}
+
+// resume is where the next slot begins.
+func (d *Drain) resume() Cursor {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cursor
+}
+
+func (d *Drain) reached(tenant string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cursor = Cursor{Tenant: tenant, LineKey: afterEveryLine}
+}
+
+// afterEveryLine sorts behind the name of any line.
+const afterEveryLine = "\U0010FFFF"
+
 // claim runs T1 detached from ctx: once begun it is not given up halfway.
-func (d *Drain) claim(ctx context.Context, q Query) (Claim, error) {
+func (d *Drain) claim(ctx context.Context, free int, r *round) (Claim, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
 	defer cancel()
-	c, err := d.tryClaim(ctx, q)
+	c, err := d.tryClaim(ctx, Query{Most: free, Look: looks[r.look], After: r.after}, r)
 	if err != nil {
 		return Claim{}, fmt.Errorf("claiming: %w", err)
 	}
@@ -135,22 +208,26 @@ func (d *Drain) claim(ctx context.Context, q Query) (Claim, error) {
 	for _, a := range c.Attempts {
 		d.Log.Info("placing a call", "followup", a.FollowUp, "attempt", a.No, "tenant", a.Tenant, "line", a.Line, "to", a.To)
 	}
-	d.dialer.Start(c)
 	return c, nil
 }
 
 // tryClaim claims, and goes around what can be gone around: a fact that cannot be loaded (the
 // gates wait with its cause) and a row that the database refuses (its neighbours go on).
-func (d *Drain) tryClaim(ctx context.Context, q Query) (Claim, error) {
+func (d *Drain) tryClaim(ctx context.Context, q Query, r *round) (Claim, error) {
 	for {
+		q.Rows, q.Skip = r.rows, r.skip
 		c, err := d.Store.Claim(ctx, q, d.ruler.Rule)
 		var (
 			fact *FactError
 			bad  *RowError
 		)
 		switch {
+		case err == nil && r.rows > 0 && len(c.Findings) == 0:
+			// Nothing could be decided among the few that were looked at: pass them by.
+			r.skip, r.rows = append(r.skip, c.Looked...), 0
+			c.Full = len(c.Looked) > 0
+			return c, nil
 		case err == nil:
-			c.Full = c.Full || q.Alone && len(c.Findings) > 0
 			return c, nil
 		case errors.Is(err, ErrCommitUnknown):
 			// This process knows that it will not send them. If they were committed they can be due again.
@@ -165,15 +242,24 @@ func (d *Drain) tryClaim(ctx context.Context, q Query) (Claim, error) {
 			broken := map[string]error{fact.Fact: fact.Err}
 			maps.Copy(broken, q.Broken)
 			q.Broken = broken
-		case errors.As(err, &bad) && !q.Alone:
-			d.Log.Error("one row of a claim is refused by the database: claiming them one by one", "err", bad)
-			q.Alone = true
+		case errors.As(err, &bad) && len(c.Looked) > 1:
+			r.rows = len(c.Looked) / 2 // until the culprit is alone
 		case errors.As(err, &bad) && len(c.Looked) == 1:
-			d.Log.Error("a follow-up cannot be claimed and is set aside", "followup", c.Looked[0], "err", bad)
-			return Claim{Limits: c.Limits, Full: true}, d.Store.SetAside(ctx, c.Looked[0], bad)
+			d.setAside(ctx, c.Looked[0], bad)
+			r.skip, r.rows = append(r.skip, c.Looked[0]), 0
+			return Claim{Limits: c.Limits, Clock: c.Clock, Full: true}, nil
 		default:
 			return Claim{}, err
 		}
+	}
+}
+
+// setAside makes a row wait that cannot be claimed; where even that is refused it is passed
+// by in this slot.
+func (d *Drain) setAside(ctx context.Context, id string, bad error) {
+	d.Log.Error("a follow-up cannot be claimed and is set aside", "followup", id, "err", bad)
+	if err := d.Store.SetAside(ctx, id, bad); err != nil {
+		d.Log.Error("a follow-up cannot even be set aside: it stays due, and is passed by", "followup", id, "err", err)
 	}
 }
 
@@ -217,8 +303,8 @@ type FactError struct {
 func (e *FactError) Error() string { return fmt.Sprintf("loading %s: %v", e.Fact, e.Err) }
 func (e *FactError) Unwrap() error { return e.Err }
 
-// waitUntil sleeps until t; false means that ctx ends before.
-func waitUntil(ctx context.Context, t time.Time) bool {
+// waitUntil sleeps until t; false means that ctx, or the drain, ends before.
+func (d *Drain) waitUntil(ctx context.Context, t time.Time) bool {
 	if end, ok := ctx.Deadline(); ok && end.Before(t) {
 		return false
 	}
@@ -227,6 +313,8 @@ func waitUntil(ctx context.Context, t time.Time) bool {
 	select {
 	case <-timer.C:
 		return true
+	case <-d.dialer.halt:
+		return false
 	case <-ctx.Done():
 		return false
 	}

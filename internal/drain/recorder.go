@@ -129,7 +129,7 @@ func (r *Recorder) culprit(s Settlement, bad *RowError) {
 		FollowUp: s.FollowUp, AttemptNo: s.AttemptNo, Tenant: s.Tenant, Line: s.Line,
 		Outcome: AttemptUncertain, To: followup.Uncertain, Ledger: followup.OutcomeUncertain,
 		Reason: "answer_unknown", Code: notRecordable, Stage: carrier.StageAnswered,
-		Detail: "the carrier's answer could not be stored: " + bad.Error(),
+		Detail: "the carrier's answer could not be stored: " + carrier.CleanText(bad.Error()),
 	}})
 }
 

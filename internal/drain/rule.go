@@ -126,7 +126,7 @@ func take(rooms map[followup.LineID]LineRoom, id followup.LineID, begin time.Tim
 
 // earliest is when a paced line takes another attempt, where that is sooner than t.
 func earliest(t time.Time, room LineRoom) time.Time {
-	if room.Every <= 0 {
+	if room.Every <= 0 || room.Bounded && room.Calls <= 0 { // only an answer makes room there
 		return t
 	}
 	at := room.NextAt.Add(-paceAhead)

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,19 +20,26 @@ import (
 // database's clock is in once the lock is held, and the ledger's key on (tenant, slot,
 // place) refuses whatever went around the lock.
 
+const (
+	// rowsAtOnce bounds the rows that one claim locks and judges: their locks have room in the
+	// server, and their attempts are committed well before they may be sent no more.
+	rowsAtOnce = 1000
+	// fewestPairs keeps a tenant's lines together, so that its oldest row is seen whatever
+	// line it is on, when only a few dial slots are free.
+	fewestPairs = 16
+)
+
 // scanPairs bounds the tenants and lines that one claim passes over in search of due ones.
 const scanPairs = 2000
 
-// fleetSQL holds off stop and a change of limits until this claim is over.
+// fleetLockSQL holds off stop and a change of limits until this claim is over. What the row
+// says is read in the next statement: after a wait for the lock, this one would still join
+// the new row with the old limits.
+const fleetLockSQL = `select from fleet for share`
+
 const fleetSQL = `
 select f.stopped_at is not null, l.id, ` + limitsColumns + `
-from fleet f join limits l on l.id = f.limits_id
-for share of f`
-
-// durableSQL: an attempt that a crash of the server can forget is one that rings twice.
-const durableSQL = `
-select set_config('synchronous_commit', 'on', true)
-where current_setting('synchronous_commit') in ('off', 'local')`
+from fleet f join limits l on l.id = f.limits_id`
 
 // pairsSQL steps from one (tenant, line) with ready rows to the next, each by one look into
 // the index, until enough of them have due work.
@@ -59,6 +68,7 @@ where id = any(@tenants) and stopped_at is null
 order by id
 for no key update skip locked`
 
+// linesSQL locks the lines. One that somebody else holds is left out rather than waited for.
 const linesSQL = `
 select l.tenant_id, l.name, l.carrier, l.caller_number, coalesce(l.url, ''), l.calls_per_second,
   case when l.next_call_at = '-infinity' then null else l.next_call_at end, l.unknowns_in_row,
@@ -66,7 +76,7 @@ select l.tenant_id, l.name, l.carrier, l.caller_number, coalesce(l.url, ''), l.c
 from lines l
 where l.tenant_id = any(@tenants)
 order by l.tenant_id, l.name
-for no key update`
+for no key update skip locked`
 
 // candidatesSQL finds each tenant's oldest rows whose time has come and whose line is open.
 const candidatesSQL = `
@@ -85,7 +95,8 @@ with clock as materialized (
   join places p on p.tenant_id = pair.tenant_id and p.taken < @per_tick::int
   left join lines l on l.tenant_id = pair.tenant_id and l.name = coalesce(nullif(pair.line_key, ''), p.default_line)
   where l.name is null
-     or (l.stopped_at is null
+     or ((l.tenant_id, l.name) in (select * from unnest(@locked_tenants::text[], @locked_lines::text[]))
+         and l.stopped_at is null
          and (l.held_until is null or l.held_until <= p.now)
          and not exists (select from unfit_lines u
            where u.daemon_id = @daemon::text::uuid and u.tenant_id = l.tenant_id and u.line = l.name and u.until > p.now)
@@ -100,11 +111,12 @@ from open o cross join lateral (
   select * from phone_followups f
   where f.tenant_id = o.tenant_id and f.line_key = o.line_key and f.state = 'due' and f.ready
     and f.due_at <= o.now and f.due_at >= o.now - @max_late::interval and f.next_try_at <= o.now
+    and f.id <> all(@skip::text[]::uuid[])
   order by f.due_at, f.id
-  limit @per_tick::int - o.taken + @look::int
+  limit least(@per_tick::int - o.taken + @look::int, greatest(@rows_at_once::int / cardinality(@pair_tenants::text[]), 1))
   for no key update skip locked) f
 order by o.tenant_id, f.due_at, f.id
-limit case when @alone::boolean then 1 end`
+limit nullif(@rows::int, 0)`
 
 type tenant struct {
 	region         string
@@ -125,25 +137,34 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 		if err != nil || len(tenants) == 0 {
 			return err
 		}
-		batch, approvals, err := c.candidates(ctx, pairs, tenants)
+		lines, err := c.lockLines(ctx, tenants, &claim)
+		if err != nil {
+			return err
+		}
+		claim.Clock.Local = time.Now() // before the database's clock is read, never after
+		batch, approvals, err := c.candidates(ctx, pairs, tenants, lines)
 		if err != nil || len(batch.Candidates) == 0 {
 			return err
 		}
+		found := len(batch.Candidates)
 		if batch.Candidates, err = c.facts(ctx, batch.Candidates, approvals); err != nil {
 			return err
 		}
-		claim.Clock.Database, claim.Slot = batch.Now, batch.Slot
+		claim.Clock.Database = batch.Now
 		for _, one := range batch.Candidates {
 			claim.Looked = append(claim.Looked, one.ID)
 		}
 		decisions := rule(batch)
-		claim.Waited, claim.Full, claim.PacedTo = decisions.Waited, decisions.Full, decisions.PacedTo
+		claim.Waited, claim.PacedTo = decisions.Waited, decisions.PacedTo
 		for _, d := range decisions.Decided {
 			claim.Findings = append(claim.Findings, d.Findings...)
+			claim.Reached = d.Candidate.Tenant
 			if d.Attempt != nil {
 				claim.Attempts = append(claim.Attempts, *d.Attempt)
 			}
 		}
+		// There may be more where it was cut short, as long as something came of it.
+		claim.Full = decisions.Full || len(decisions.Decided) > 0 && (q.Rows > 0 || found >= rowsAtOnce/2)
 		return rowError(c.write(ctx, batch, decisions))
 	})
 	return claim, err
@@ -160,15 +181,29 @@ type claiming struct {
 
 type pairs struct{ tenants, lines []string }
 
+// keepTenantsWhole leaves a tenant whose lines were cut off by the end of the page to the
+// next page, unless it is the only one.
+func (p *pairs) keepTenantsWhole(next *drain.Cursor) {
+	last := len(p.tenants) - 1
+	for last >= 0 && p.tenants[last] == next.Tenant {
+		last--
+	}
+	if last < 0 {
+		return
+	}
+	p.tenants, p.lines = p.tenants[:last+1], p.lines[:last+1]
+	*next = drain.Cursor{Tenant: p.tenants[last], LineKey: p.lines[last]}
+}
+
 // begin locks the fleet's row and looks for tenants with due work.
 func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error) {
 	var found pairs
 	batch := &pgx.Batch{}
-	batch.Queue(durableSQL)
+	batch.Queue(fleetLockSQL)
 	batch.Queue(fleetSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(append([]any{&claim.Stopped, &c.limitsID}, limitsInto(&c.limits)...)...)
 	})
-	most := min(c.q.Most, 500)
+	most := min(max(c.q.Most, fewestPairs), 500)
 	batch.Queue(pairsSQL, pgx.StrictNamedArgs{
 		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs,
 	}).Query(func(rows pgx.Rows) error {
@@ -191,7 +226,9 @@ func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error)
 		return pairs{}, fmt.Errorf("looking for due work: %w", err)
 	}
 	claim.Limits = c.limits
-	claim.Clock.Local = time.Now() // before the database's clock is read, never after
+	if !claim.End {
+		found.keepTenantsWhole(&claim.Next)
+	}
 	return found, nil
 }
 
@@ -223,22 +260,12 @@ type line struct {
 	room     drain.LineRoom
 }
 
-// candidates locks the lines and the rows, and reads the clock under the locks.
-func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[string]tenant) (drain.Batch, map[string]string, error) {
-	b := drain.Batch{
-		Limits: c.limits, Most: c.q.Most,
-		Taken: map[string]int{}, Lines: map[followup.LineID]drain.LineRoom{},
-	}
-	approvals := map[string]string{} // follow-up to its newest approval
-	ids := make([]string, 0, len(tenants))
-	for id := range tenants {
-		ids = append(ids, id)
-	}
-	carriers := make([]string, 0, len(c.carriers))
-	for name := range c.carriers {
-		carriers = append(carriers, name)
-	}
+// lockLines locks the lines of the tenants. claim.Busy says that one of them was held by
+// somebody else.
+func (c *claiming) lockLines(ctx context.Context, tenants map[string]tenant, claim *drain.Claim) (map[followup.LineID]line, error) {
+	ids := slices.Collect(maps.Keys(tenants))
 	lines := map[followup.LineID]line{}
+	var all int
 	batch := &pgx.Batch{}
 	batch.Queue(linesSQL, pgx.StrictNamedArgs{"tenants": ids}).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
@@ -246,24 +273,50 @@ func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[stri
 			if err != nil {
 				return err
 			}
-			lines[id], b.Lines[id] = l, l.room
+			lines[id] = l
 		}
 		return rows.Err()
 	})
-	batch.Queue(candidatesSQL, pgx.StrictNamedArgs{
-		"tick": c.limits.Tick, "per_tick": c.limits.PerTick, "max_late": c.limits.MaxLate, "look": c.q.Look,
-		"tenants": ids, "pair_tenants": found.tenants, "pair_lines": found.lines,
-		"daemon": c.daemon, "carriers": carriers, "alone": c.q.Alone,
-	}).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := c.scanCandidate(rows, &b, lines, tenants, approvals); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+	batch.Queue(`select count(*) from lines where tenant_id = any(@tenants)`, pgx.StrictNamedArgs{"tenants": ids}).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&all)
 	})
 	if err := c.tx.SendBatch(ctx, batch).Close(); err != nil {
-		return drain.Batch{}, nil, fmt.Errorf("claiming due rows: %w", err)
+		return nil, fmt.Errorf("locking lines: %w", err)
+	}
+	claim.Busy = len(lines) < all
+	return lines, nil
+}
+
+// candidates locks the rows, and reads the clock under all the locks.
+func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[string]tenant, lines map[followup.LineID]line) (drain.Batch, map[string]string, error) {
+	b := drain.Batch{
+		Limits: c.limits, Most: c.q.Most,
+		Taken: map[string]int{}, Lines: map[followup.LineID]drain.LineRoom{},
+	}
+	approvals := map[string]string{} // follow-up to its newest approval
+	lockedTenants, lockedLines := []string{}, []string{}
+	for id, l := range lines {
+		lockedTenants, lockedLines = append(lockedTenants, id.Tenant), append(lockedLines, id.Name)
+		b.Lines[id] = l.room
+	}
+	rows, err := c.tx.Query(ctx, candidatesSQL, pgx.StrictNamedArgs{
+		"tick": c.limits.Tick, "per_tick": c.limits.PerTick, "max_late": c.limits.MaxLate,
+		"look": c.q.Look, "rows": c.q.Rows, "rows_at_once": rowsAtOnce, "skip": append([]string{}, c.q.Skip...),
+		"tenants": slices.Collect(maps.Keys(tenants)), "pair_tenants": found.tenants, "pair_lines": found.lines,
+		"locked_tenants": lockedTenants, "locked_lines": lockedLines,
+		"daemon": c.daemon, "carriers": append([]string{}, slices.Collect(maps.Keys(c.carriers))...),
+	})
+	if err != nil {
+		return b, nil, fmt.Errorf("claiming due rows: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := c.scanCandidate(rows, &b, lines, tenants, approvals); err != nil {
+			return b, nil, fmt.Errorf("claiming due rows: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return b, nil, fmt.Errorf("claiming due rows: %w", err)
 	}
 	return b, approvals, nil
 }

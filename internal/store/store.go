@@ -1,8 +1,9 @@
 // Package store is PostgreSQL: one file per verb, each statement beside the function that
 // runs it. It implements what drain and desk ask of a database, and decides nothing they do.
 //
-// Locks are taken in one order everywhere: fleet, tenants, lines, follow-ups (by id),
-// attempts, approvals. A claim never waits for a tenant or a follow-up (SKIP LOCKED).
+// Locks are taken in one order everywhere: fleet, tenants, lines, follow-ups, attempts,
+// approvals. What is done for many rows never waits for one (SKIP LOCKED); a record takes
+// its follow-ups by id.
 package store
 
 import (
@@ -143,9 +144,16 @@ func Unreachable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
+// beginSQL begins every transaction of ours. A process that hangs in the middle of one must
+// not keep its locks from the fleet, and from stop; and an attempt that a crash of the server
+// can forget is one that rings twice, whatever the role's settings say.
+const beginSQL = `begin;
+set local idle_in_transaction_session_timeout = '20s';
+select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') in ('off', 'local')`
+
 // tx runs do in one transaction and tells an unknown commit from a failed one.
 func (s *Store) tx(ctx context.Context, do func(pgx.Tx) error) error {
-	tx, err := s.Pool.Begin(ctx)
+	tx, err := s.Pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginSQL})
 	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
@@ -168,7 +176,8 @@ func commit(ctx context.Context, tx pgx.Tx) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refused), errors.Is(err, pgx.ErrTxCommitRollback), errors.Is(err, pgx.ErrTxClosed):
+	case errors.Is(err, pgx.ErrTxCommitRollback), errors.Is(err, pgx.ErrTxClosed),
+		errors.As(err, &refused) && !Unreachable(err): // a pooler, too, can lose the reply
 		return fmt.Errorf("committing: %w", err)
 	}
 	return fmt.Errorf("%w: %w", drain.ErrCommitUnknown, err)
@@ -179,7 +188,9 @@ func rowError(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		switch refused.Code[:2] {
-		case "22", "23", "21": // data, integrity, cardinality
+		case "21", "22", "23", "44": // cardinality, data, integrity, a view's check
+			return &drain.RowError{Err: err}
+		case "38", "39", "54", "P0": // a function or a trigger of somebody's, a limit of the server's
 			return &drain.RowError{Err: err}
 		}
 	}
