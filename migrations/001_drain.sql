@@ -158,8 +158,8 @@ create index phone_followups_ready on phone_followups (tenant_id, line_key, due_
 -- Rows to be looked at: new ones, and those whose wait is over.
 create index phone_followups_waiting on phone_followups (next_try_at) where state = 'due' and not ready;
 -- What can become late, and the gauges.
-create index phone_followups_open on phone_followups (due_at) where state in ('due', 'awaiting_approval');
-create index phone_followups_uncertain on phone_followups (updated_at) where state in ('uncertain', 'dialing');
+create index phone_followups_open on phone_followups (due_at) include (state) where state in ('due', 'awaiting_approval');
+create index phone_followups_uncertain on phone_followups (updated_at) include (state) where state in ('uncertain', 'dialing');
 
 -- A person's yes or no. It binds the number, the line, its caller number and the words (R9).
 create table approvals (
@@ -316,11 +316,12 @@ create trigger promise_is_frozen before update on phone_followups for each row
     or new.line is distinct from old.line or new.time_zone is distinct from old.time_zone
     or new.successor_of is distinct from old.successor_of
     or (old.needs_approval and not new.needs_approval)
-    or (old.e164 is not null and new.e164 is distinct from old.e164)
-    or (old.extension is not null and new.extension is distinct from old.extension))
+    or (num_nonnulls(old.e164, old.number_problem) > 0
+        and (new.e164, new.extension, new.region, new.number_problem) is distinct from (old.e164, old.extension, old.region, old.number_problem)))
   execute function forbid('due_at, number, words, line and zone of a promise never change: cancel or reschedule it');
 create trigger outcome_needs_ledger before update on phone_followups for each row
-  when (new.version is not distinct from old.version and (new.state, new.reason, new.detail, new.call_id, new.decided_by, new.attempt_no, new.approval_id)
+  when (new.version is distinct from old.version and new.version is distinct from coalesce(old.version, 0) + 1
+    or new.version is not distinct from old.version and (new.state, new.reason, new.detail, new.call_id, new.decided_by, new.attempt_no, new.approval_id)
     is distinct from (old.state, old.reason, old.detail, old.call_id, old.decided_by, old.attempt_no, old.approval_id))
   execute function forbid('what became of a promise changes together with its ledger row: use the chasephone commands');
 create trigger state_moves before update on phone_followups for each row
@@ -335,8 +336,9 @@ create trigger followups_are_kept before delete on phone_followups for each row
 create trigger attempt_is_frozen before update on attempts for each row
   when (new.followup_id <> old.followup_id or new.no <> old.no or new.token <> old.token or new.e164 <> old.e164
     or new.daemon_id <> old.daemon_id or new.send_by <> old.send_by or new.answer_by <> old.answer_by
-    or (old.outcome is not null and old.outcome <> 'uncertain' and new.outcome is distinct from old.outcome
-        and not (old.outcome = 'did_not_ring' and new.outcome = 'placed')))
+    or (old.outcome is not null and new.outcome is distinct from old.outcome
+        and not (old.outcome = 'uncertain' and coalesce(new.outcome, '') in ('placed', 'did_not_ring'))
+        and not (old.outcome = 'did_not_ring' and coalesce(new.outcome, '') = 'placed')))
   execute function forbid('an attempt is written once, and its outcome is settled once');
 create trigger attempts_are_kept before delete on attempts for each row execute function forbid('attempts are kept');
 create trigger decision_stands before update on approvals for each row
@@ -349,3 +351,7 @@ create trigger desk_events_are_append_only before update or delete or truncate o
   execute function forbid('what was done is kept');
 create trigger evidence_is_append_only before update or delete or truncate on evidence for each statement
   execute function forbid('evidence is append-only');
+
+-- Small tables are never analyzed by themselves, and a plan that takes them for large ones is
+-- compiled for longer than it runs.
+analyze limits, fleet, tick_fence, tenants, lines, outcome_totals, outcome_tally;

@@ -35,6 +35,9 @@ func approve(s Snapshot, by, zone string) (Change, string, error) {
 	if slices.ContainsFunc(s.Approval.Reasons, gates.NeedsZone) && zone == "" {
 		return Change{}, "", refuse("it has to be known in which time zone the person called is: approve it together with that zone (--time-zone Area/City), or decline it")
 	}
+	if s.Conflict {
+		return Change{}, "", refuse("the carrier's evidence says that this call rang already, although a person said it did not: decline or cancel it, it must not ring twice")
+	}
 	says := "approved: due at once, and every gate is asked again before it rings"
 	if s.DueAt.After(s.Now) {
 		says = "approved: due at " + at(s.DueAt) + ", and every gate is asked again before it rings"

@@ -51,6 +51,7 @@ type Snapshot struct {
 	State    followup.State
 	DueAt    time.Time
 	OptedOut bool // the number is on a do-not-call list
+	Conflict bool // the carrier's evidence says that it rang, although a person said it did not
 
 	Approval   *Approval // the newest
 	Named      string    // the approval's id that the person named; "" where it was the follow-up

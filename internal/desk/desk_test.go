@@ -94,6 +94,7 @@ func TestDecisions(t *testing.T) {
 		{"approve", awaiting, approve, followup.Due, "approved", "approved: due at once"},
 		{"approve before it is due", all(awaiting, func(s *Snapshot) { s.DueAt = noon().Add(time.Hour) }), approve, followup.Due, "approved", "due at 2026-03-04 13:00"},
 		{"approve after an opt-out", all(awaiting, optedOut), approve, followup.Due, "approved", "do-not-call"},
+		{"approve what rang already", all(awaiting, func(s *Snapshot) { s.Conflict = true }), approve, "", "", "!rang already"},
 		{"approve twice", said("ann", "approved", followup.Due), approve, "", "", "you had approved it already"},
 		{"approve after another", said("bob", "approved", followup.Due), approve, "", "", "!approved by bob at 2026-03-04 11:59"},
 		{"approve after a decline", said("bob", "declined", followup.Refused), approve, "", "", "!declined by bob"},

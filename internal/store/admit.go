@@ -14,9 +14,16 @@ import (
 const waitingSQL = `
 select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null
 from phone_followups f left join tenants t on t.id = f.tenant_id
-where f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp() and (@id::text is null or f.id = @id::text::uuid)
+where f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp()
 order by f.next_try_at
 limit @most
+for no key update of f skip locked`
+
+// waitingOneSQL is the same for one row.
+const waitingOneSQL = `
+select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null
+from phone_followups f left join tenants t on t.id = f.tenant_id
+where f.id = @id and f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp()
 for no key update of f skip locked`
 
 const admitSQL = `
@@ -87,7 +94,11 @@ func (s *Store) admitOneByOne(ctx context.Context, most int, identify drain.Iden
 
 // admit looks at the row named, or at up to most rows.
 func (s *Store) admit(ctx context.Context, tx pgx.Tx, id *string, most int, identify drain.Identify) (int, error) {
-	rows, err := tx.Query(ctx, waitingSQL, pgx.StrictNamedArgs{"most": most, "id": id})
+	sql, args := waitingSQL, pgx.StrictNamedArgs{"most": most}
+	if id != nil {
+		sql, args = waitingOneSQL, pgx.StrictNamedArgs{"id": *id}
+	}
+	rows, err := tx.Query(ctx, sql, args)
 	if err != nil {
 		return 0, err
 	}

@@ -103,9 +103,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	gauge("uncertain", g.OldestUncertain.Seconds())
 	gauge("disagree", float64(disagree))
 	for _, l := range g.Lines {
-		if l.Tenant == defaultTenant {
-			gauge("line", truth(l.Ready), l.Name)
-		}
+		gauge("line", truth(l.Ready), l.Name)
 	}
 	if refreshed.IsZero() {
 		return

@@ -11,12 +11,13 @@ import (
 	"chasephone/internal/desk"
 )
 
-// snapshotSQL reads a follow-up for a decision; resolve has locked it.
+// snapshotSQL reads a follow-up for a decision; lockSnapshot has locked it.
 const snapshotSQL = `
 select clock_timestamp(), ` + limitsColumns + `,
   f.tenant_id, f.ref, f.state,
   case when isfinite(f.due_at) then f.due_at when f.due_at = 'infinity' then timestamptz '9999-01-01' else timestamptz '0001-01-01' end,
   exists (select from do_not_call d where d.e164 = f.e164 and (d.tenant_id is null or d.tenant_id = f.tenant_id)),
+  exists (select from evidence v where v.followup_id = f.id and v.conflict),
   p.id, p.reasons, coalesce(p.decision, ''), coalesce(p.decided_by, ''), p.decided_at,
   a.no, a.answer_by, coalesce(a.outcome, ''), coalesce(a.decided_by, ''), a.outcome_at,
   (select count(*) from attempts x where x.followup_id = f.id and x.outcome = 'did_not_ring'),
@@ -144,7 +145,7 @@ func lockSnapshot(ctx context.Context, tx pgx.Tx, name desk.Name) (desk.Snapshot
 		endedAt             *time.Time
 	)
 	into := append([]any{&s.Now}, limitsInto(&s.Limits)...)
-	into = append(into, &s.Tenant, &s.Ref, &s.State, &s.DueAt, &s.OptedOut,
+	into = append(into, &s.Tenant, &s.Ref, &s.State, &s.DueAt, &s.OptedOut, &s.Conflict,
 		&approvalID, &approval.Reasons, &approval.Decision, &approval.By, &decidedAt,
 		&no, &answerBy, &attempt.Outcome, &attempt.By, &outcomeAt, &s.DidNotRing,
 		&ended.By, &endedAt, &s.Successor, &s.SuccDueAt)

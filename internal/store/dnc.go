@@ -80,11 +80,15 @@ func (s *Store) RemoveOptOut(ctx context.Context, n phone.Number, tenant, by str
 // Region is the region of numbers that a tenant's people write without a country code, or
 // the environment's with "".
 func (s *Store) Region(ctx context.Context, tenant string) (string, error) {
+	return s.region(ctx, s.Pool, tenant)
+}
+
+func (s *Store) region(ctx context.Context, q querier, tenant string) (string, error) {
 	if tenant == "" {
 		return s.defaults.Region, nil
 	}
 	var region string
-	err := s.Pool.QueryRow(ctx, `select coalesce(region, '') from tenants where id = $1`, tenant).Scan(&region)
+	err := q.QueryRow(ctx, `select coalesce(region, '') from tenants where id = $1`, tenant).Scan(&region)
 	switch {
 	case isNoRows(err):
 		return "", &desk.Misuse{Says: fmt.Sprintf("there is no tenant %s", tenant)}

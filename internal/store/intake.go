@@ -46,7 +46,7 @@ func (s *Store) Add(ctx context.Context, n NewFollowUp, identify drain.Identify)
 			}).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			// A number is the same however it was typed.
-			region, err := s.Region(ctx, n.Tenant)
+			region, err := s.region(ctx, tx, n.Tenant)
 			if err != nil {
 				return err
 			}

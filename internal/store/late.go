@@ -43,7 +43,9 @@ func (s *Store) recordLate(ctx context.Context, tx pgx.Tx, late drain.Settlement
 	conflict := placed && *outcome == "did_not_ring"
 	if _, err := tx.Exec(ctx, `
 		insert into evidence (followup_id, attempt_no, source, says, call_id, code, answer, conflict)
-		values (@id, @no, 'reply', @says, @call_id, @code, @answer, @conflict)`,
+		select @id, @no, 'reply', @says, @call_id, @code, @answer, @conflict
+		where not exists (select from evidence e where e.followup_id = @id and e.attempt_no = @no and e.source = 'reply'
+		  and e.says = @says and e.call_id is not distinct from @call_id)`,
 		pgx.StrictNamedArgs{
 			"id": late.FollowUp, "no": late.AttemptNo, "says": string(late.Outcome), "call_id": orNull(late.CallID),
 			"code": orNull(late.Code), "answer": orNull(late.Answer), "conflict": conflict,

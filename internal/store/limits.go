@@ -33,7 +33,7 @@ func (s *Store) Limits(ctx context.Context) (followup.Limits, error) {
 func (s *Store) SetLimits(ctx context.Context, l followup.Limits, by string) (before followup.Limits, err error) {
 	err = s.tx(ctx, func(tx pgx.Tx) error {
 		// In a statement of its own: the limits are read after the lock is held.
-		if _, err := tx.Exec(ctx, `select from fleet for no key update`); err != nil {
+		if err := queueForFleet(ctx, tx); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `select `+limitsColumns+` from fleet f join limits l on l.id = f.limits_id`).Scan(limitsInto(&before)...)
@@ -60,7 +60,7 @@ func (s *Store) SetLimits(ctx context.Context, l followup.Limits, by string) (be
 }
 
 // Heartbeat notes that this daemon lives, what it can reach and what its own environment
-// says. It returns how many live daemons' environments differ from the limits in force.
+// says. It returns how many live daemons' environments differ from its own.
 func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree int, err error) {
 	host, _ := os.Hostname()
 	carriers := make([]string, 0, len(s.carriers))

@@ -43,12 +43,13 @@ func TestPlansStayIndexBound(t *testing.T) {
 	}{
 		"pairs": {store.PairsSQL, pgx.NamedArgs{"tenant": "", "line_key": "", "most": 64, "scan": 2000}},
 		"candidates": {store.CandidatesSQL, pgx.NamedArgs{
-			"tick": time.Minute, "per_tick": 2, "max_late": 24 * time.Hour, "look": 50, "alone": false,
+			"tick": time.Minute, "per_tick": 2, "max_late": 24 * time.Hour, "look": 50, "rows": 0, "rows_at_once": 1000, "skip": []string{},
+			"locked_tenants": []string{}, "locked_lines": []string{},
 			"tenants": []string{"t1", "t2"}, "pair_tenants": []string{"t1", "t2"}, "pair_lines": []string{"", ""},
 			"daemon": "00000000-0000-0000-0000-000000000001", "carriers": []string{"x"},
 		}},
 		"close":   {store.ClosesSQL, pgx.NamedArgs{"most": 500, "only": nil}},
-		"waiting": {store.WaitingSQL, pgx.NamedArgs{"most": 500, "id": nil}},
+		"waiting": {store.WaitingSQL, pgx.NamedArgs{"most": 500}},
 	} {
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			err := pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {

@@ -33,6 +33,11 @@ func scopeArgs(scope desk.Scope) pgx.StrictNamedArgs {
 func (s *Store) Stop(ctx context.Context, scope desk.Scope, by string) (desk.Stopped, error) {
 	var stopped desk.Stopped
 	err := s.tx(ctx, func(tx pgx.Tx) error {
+		if scope == (desk.Scope{}) {
+			if err := queueForFleet(ctx, tx); err != nil {
+				return err
+			}
+		}
 		earlier, err := lockStop(ctx, tx, scope)
 		if err != nil {
 			return err
@@ -98,6 +103,15 @@ func (s *Store) Resume(ctx context.Context, scope desk.Scope, by string) (lifted
 		return false, 0, fmt.Errorf("resuming %s: %w", scope, err)
 	}
 	return lifted, due, nil
+}
+
+// queueForFleet waits for the claims under way, and lets no other begin before the caller's
+// transaction ends: claims share the fleet's row, and would otherwise overtake for ever.
+func queueForFleet(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `lock table fleet in exclusive mode`); err != nil {
+		return fmt.Errorf("waiting for claims under way: %w", err)
+	}
+	return nil
 }
 
 type earlierStop struct {

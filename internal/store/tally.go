@@ -12,12 +12,12 @@ import (
 
 // tallySQL counts the ledger's outcomes on from where it was counted last. Only what every
 // transaction of before has finished with is counted, so that nothing that commits late is
-// passed over; one daemon counts at a time. A mark ahead of every transaction there is was
-// brought here from another cluster: what came with it was counted there.
+// passed over. A mark ahead of every transaction there is was brought here from another
+// cluster, by dump and restore: what came with it was counted there.
 const tallySQL = `
 with mark as materialized (
   select upto as was, above, pg_snapshot_xmin(pg_current_snapshot()) as now, upto > pg_snapshot_xmax(pg_current_snapshot()) as restored
-  from outcome_tally for no key update skip locked
+  from outcome_tally
 ), counted as (
   select e.outcome, count(*) as n
   from mark m join followup_events e on e.xid >= m.was and e.xid < m.now
@@ -28,11 +28,20 @@ with mark as materialized (
 )
 update outcome_tally t
 set upto = m.now, above = case when m.restored then (select coalesce(max(id), 0) from followup_events) else m.above end
-from mark m where m.now <> m.was`
+from mark m where m.now > m.was or m.restored`
 
-// Tally brings the totals of outcomes up to date.
+// Tally brings the totals of outcomes up to date; one daemon counts at a time.
 func (s *Store) Tally(ctx context.Context) error {
-	if _, err := s.Pool.Exec(ctx, tallySQL); err != nil {
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		// In a statement of its own: what is counted is seen after the lock is held.
+		tag, err := tx.Exec(ctx, `select from outcome_tally for no key update skip locked`)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, tallySQL)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("counting outcomes from the ledger: %w", err)
 	}
 	return nil
@@ -51,7 +60,7 @@ type Gauges struct {
 	LimitChanges    int64
 }
 
-// Gauges reads them all. None of its statements scans rows in a final state.
+// Gauges reads them all. None of its statements reads a row in a final state.
 func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	g := Gauges{Outcomes: map[followup.Outcome]int64{}, FollowUps: map[followup.State]int64{}}
 	batch := &pgx.Batch{}
@@ -62,10 +71,8 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 		return err
 	})
 	batch.Queue(`
-		select 'due', count(*) from phone_followups where state = 'due'
-		union all select 'awaiting_approval', count(*) from phone_followups where state = 'awaiting_approval'
-		union all select 'dialing', count(*) from phone_followups where state = 'dialing'
-		union all select 'uncertain', count(*) from phone_followups where state = 'uncertain'`).Query(func(rows pgx.Rows) error {
+		select state, count(*) from phone_followups where state in ('due', 'awaiting_approval') group by state
+		union all select state, count(*) from phone_followups where state in ('uncertain', 'dialing') group by state`).Query(func(rows pgx.Rows) error {
 		var state followup.State
 		var n int64
 		_, err := pgx.ForEachRow(rows, []any{&state, &n}, func() error { g.FollowUps[state] = n; return nil })
@@ -89,7 +96,7 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	if err := s.Pool.SendBatch(ctx, batch).Close(); err != nil {
 		return g, fmt.Errorf("reading the gauges: %w", err)
 	}
-	lines, err := s.Lines(ctx, "")
+	lines, err := s.Lines(ctx, defaultTenant)
 	g.Lines = lines
 	return g, err
 }

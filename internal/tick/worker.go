@@ -69,7 +69,7 @@ func (w *worker) Timeout(*river.Job[Args]) time.Duration { return longest + 15*t
 
 func (w *worker) Work(ctx context.Context, job *river.Job[Args]) error {
 	begun := time.Now()
-	slot, pass, err := w.fence.Pass(ctx, time.UnixMilli(job.Args.SlotMillis))
+	slot, pass, err := w.pass(ctx, time.UnixMilli(job.Args.SlotMillis))
 	if err != nil {
 		w.metrics.ticks.WithLabelValues(resultFailed).Inc()
 		return err
@@ -81,13 +81,29 @@ func (w *worker) Work(ctx context.Context, job *river.Job[Args]) error {
 	ctx, cancel := context.WithTimeout(ctx, min(slot.Left, longest))
 	defer cancel()
 	w.share(ctx, job.Args, slot)
-	// What is due is drained even where what is late cannot be closed.
-	err = errors.Join(w.drain.Prepare(ctx), w.drain.Slot(ctx, slot.DialSlots))
+	// What is due is drained even where what is late cannot be closed, and while very much is new.
+	preparing, prepared := context.WithTimeout(ctx, min(slot.Left, longest)/3)
+	err = w.drain.Prepare(preparing)
+	prepared()
+	err = errors.Join(err, w.drain.Slot(ctx, slot.DialSlots))
 	w.metrics.ticked(begun, err)
 	if err != nil {
 		w.log.Error("a slot's work failed", "slot", slot.At, "err", err)
 	}
 	return nil // the slot is over either way: nothing is gained by the job being anything but done
+}
+
+// pass asks the fence, and once more where the database did not answer: the job is tried once.
+func (w *worker) pass(ctx context.Context, at time.Time) (Slot, bool, error) {
+	slot, pass, err := w.fence.Pass(ctx, at)
+	if err == nil {
+		return slot, pass, nil
+	}
+	select {
+	case <-time.After(200 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return w.fence.Pass(ctx, at)
 }
 
 // share asks for the further drainers of a slot; River spreads them over the fleet.
