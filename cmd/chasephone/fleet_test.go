@@ -481,3 +481,25 @@ func TestNoNumberInLogsOrMetrics(t *testing.T) {
 		}
 	}
 }
+
+// R6, row 39: a daemon without the carrier costs no slot: the other one rings its two in each.
+func TestFleetOneWithoutTheCarrier(t *testing.T) {
+	f := newFleet(t)
+	f.due(12, "1 hour")
+	able := f.daemon()
+	all := f.environ
+	f.environ = nil
+	for _, pair := range all {
+		if !strings.HasPrefix(pair, "TWILIO_") {
+			f.environ = append(f.environ, pair)
+		}
+	}
+	f.daemon()
+	f.environ = all
+	f.wait("all are placed", func() bool { return f.count(`select count(*) from phone_followups where state = 'call_placed'`) == 12 })
+	if empty := f.count(`select extract(epoch from max(slot_at) - min(slot_at))::int + 1 - count(distinct slot_at) from followup_events where place is not null`); empty > 1 {
+		t.Errorf("%d slots in which nobody was rung", empty)
+	}
+	f.once()
+	_ = able
+}

@@ -208,10 +208,11 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 			tick.Step{Name: "gauges", Do: collector.Refresh},
 		)
 	}()
-	(&tick.Ticker{Fence: db, Client: client, Log: d.log}).Run(ctx)
+	stopHalting := context.AfterFunc(ctx, drained.Halt)
+	defer stopHalting()
+	(&tick.Ticker{Fence: db, Client: client, Drain: drained, Log: d.log}).Run(ctx)
 
-	// No new claims; calls in progress are awaited and recorded.
-	drained.Halt()
+	// No new claims since ctx ended; calls in progress are awaited and recorded.
 	d.log.Info("stopping: awaiting calls in progress")
 	within(ctx, riverStopTimeout, func(ctx context.Context) {
 		if err := client.Stop(ctx); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,14 +17,19 @@ import (
 // that a change of the tick's length makes no slot seem older than one before it.
 const slotSQL = `
 select date_bin(l.tick, now, timestamptz 'epoch'), fence.slot_at >= date_bin(l.tick, now, timestamptz 'epoch') and fence.slot_at <= now,
-  l.tick - (now - date_bin(l.tick, now, timestamptz 'epoch')), l.tick, l.drainers, l.dial_slots
+  l.tick - (now - date_bin(l.tick, now, timestamptz 'epoch')), l.tick, l.drainers, l.dial_slots,
+  exists (select from daemons d where d.id <> @daemon::text::uuid and d.seen_at > now - interval '20 seconds'
+    and (not @carriers::text[] <@ d.carriers
+         or exists (select from unfit_lines u where u.daemon_id = d.id and u.until > now)))
 from (select clock_timestamp() as now offset 0) c
 cross join tick_fence fence cross join fleet f join limits l on l.id = f.limits_id`
 
 // Offer reads the slot that it is now, see tick.Fence.
 func (s *Store) Offer(ctx context.Context) (tick.Slot, error) {
 	var slot tick.Slot
-	err := s.Pool.QueryRow(ctx, slotSQL).Scan(&slot.At, &slot.Ticked, &slot.Left, &slot.Tick, &slot.Drainers, &slot.DialSlots)
+	err := s.Pool.QueryRow(ctx, slotSQL, pgx.StrictNamedArgs{
+		"daemon": orNull(s.daemon), "carriers": append([]string{}, slices.Collect(maps.Keys(s.carriers))...),
+	}).Scan(&slot.At, &slot.Ticked, &slot.Left, &slot.Tick, &slot.Drainers, &slot.DialSlots, &slot.Help)
 	if err != nil {
 		return slot, fmt.Errorf("reading the slot: %w", err)
 	}

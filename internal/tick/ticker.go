@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,18 +27,23 @@ type Slot struct {
 	Tick      time.Duration
 	Drainers  int
 	DialSlots int
+	Help      bool // another daemon, which may have the slot, cannot reach a line that this one may
 }
 
 // Ticker offers every slot's job.
 type Ticker struct {
 	Fence  Fence
 	Client *river.Client[pgx.Tx]
+	Drain  Drain
 	Log    *slog.Logger
+
+	helping sync.WaitGroup
 }
 
 // Run offers slots until ctx ends. It sleeps by the database's distance to the next
 // boundary, never by this machine's clock.
 func (t *Ticker) Run(ctx context.Context) {
+	defer t.helping.Wait()
 	away := false
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -73,6 +79,17 @@ func behind(won bool, next time.Duration) time.Duration {
 	return min(next/20, longestBehind/4) + rand.N(min(next/5, longestBehind)+1)
 }
 
+// help drains the slot beside whoever has it: a slot goes to one daemon, and what that one
+// leaves to the others must not wait for one of them to win a slot. Places are the
+// database's to count, so it does no harm.
+func (t *Ticker) help(slot Slot) {
+	ctx, cancel := context.WithTimeout(context.Background(), min(slot.Left, longest))
+	defer cancel()
+	if err := t.Drain.Slot(ctx, slot.DialSlots); err != nil {
+		t.Log.Error("helping with a slot failed", "slot", slot.At, "err", err)
+	}
+}
+
 func (t *Ticker) offer(ctx context.Context) (next time.Duration, won bool, err error) {
 	// Never let one slot hold up the next.
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -82,6 +99,9 @@ func (t *Ticker) offer(ctx context.Context) (next time.Duration, won bool, err e
 		return 250 * time.Millisecond, false, err
 	}
 	end := time.Now().Add(slot.Left) // read after the reply: never wakes early
+	if slot.Help {
+		t.helping.Go(func() { t.help(slot) })
+	}
 	if !slot.Ticked {
 		res, err := t.Client.Insert(ctx, Args{SlotMillis: slot.At.UnixMilli()}, nil)
 		if err != nil {
