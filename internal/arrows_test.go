@@ -31,7 +31,7 @@ func TestArrows(t *testing.T) {
 		"carrier/twilio": {carrier, phone},
 		"carrier/sim":    {carrier, phone},
 		desk:             {followup, gates, phone, "telemetry"},
-		drain:            {followup, gates, phone, carrier},
+		drain:            {followup, gates, phone, carrier, "telemetry"},
 		tick:             {followup},
 		store:            {followup, gates, phone, carrier, drain, desk, tick},
 		"pgtest":         {"pgserver", store},

@@ -77,7 +77,7 @@ create table lines (
   tenant_id        text collate "C" not null references tenants,
   name             text collate "C" not null check (length(name) between 1 and 100),
   carrier          text collate "C" not null check (carrier <> ''),
-  caller_number    text not null check (caller_number ~ '^\+[1-9][0-9]{6,14}$'),
+  caller_number    text not null check (caller_number ~ '^[+][1-9][0-9]{3,14}$'),
   url              text, -- speaks instead of the script
   calls_per_second double precision check (calls_per_second >= 0), -- null: the carrier's; 0: no pacing
   next_call_at     timestamptz not null default '-infinity', -- pacing: the next call begins no earlier
@@ -104,7 +104,7 @@ create table unfit_lines (
 
 create table do_not_call (
   id        bigint generated always as identity primary key,
-  e164      text collate "C" not null check (e164 ~ '^\+[1-9][0-9]{6,14}$'),
+  e164      text collate "C" not null check (e164 ~ '^[+][1-9][0-9]{3,14}$'),
   tenant_id text collate "C" references tenants, -- null: for every tenant
   source    text not null default '',
   added_at  timestamptz not null default clock_timestamp(),
@@ -136,7 +136,7 @@ create table phone_followups (
   updated_at     timestamptz not null default clock_timestamp(),
   -- Below: kept by chasephone, not for integrators.
   decided_by     text, -- the person whose word made it final
-  e164           text collate "C" check (e164 ~ '^\+[1-9][0-9]{6,14}$'),
+  e164           text collate "C" check (e164 ~ '^[+][1-9][0-9]{3,14}$'),
   extension      text,
   region         text,
   number_problem text, -- why phone_number has no identity
@@ -319,6 +319,11 @@ create trigger promise_is_frozen before update on phone_followups for each row
     or (num_nonnulls(old.e164, old.number_problem) > 0
         and (new.e164, new.extension, new.region, new.number_problem) is distinct from (old.e164, old.extension, old.region, old.number_problem)))
   execute function forbid('due_at, number, words, line and zone of a promise never change: cancel or reschedule it');
+create trigger identity_is_worked_out before update on phone_followups for each row
+  when (((new.e164, new.extension, new.region, new.number_problem) is distinct from (old.e164, old.extension, old.region, old.number_problem)
+      or new.ready and not old.ready)
+    and coalesce(current_setting('chasephone.writes', true), '') <> 'on')
+  execute function forbid('chasephone works out whom phone_number means, and when it is ready: nobody else says so');
 create trigger outcome_needs_ledger before update on phone_followups for each row
   when (new.version is distinct from old.version and new.version is distinct from coalesce(old.version, 0) + 1
     or new.version is not distinct from old.version and (new.state, new.reason, new.detail, new.call_id, new.decided_by, new.attempt_no, new.approval_id)
@@ -331,6 +336,8 @@ create trigger state_moves before update on phone_followups for each row
     'dialing>call_placed', 'dialing>refused', 'dialing>due', 'dialing>uncertain',
     'uncertain>call_placed', 'uncertain>due', 'uncertain>missed', 'uncertain>refused', 'uncertain>cancelled'))
   execute function forbid('no such transition');
+create trigger tenants_are_kept before delete on tenants for each row
+  execute function forbid('tenants are kept: stop it');
 create trigger followups_are_kept before delete on phone_followups for each row
   execute function forbid('follow-ups are kept: cancel it');
 create trigger attempt_is_frozen before update on attempts for each row

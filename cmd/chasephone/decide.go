@@ -31,6 +31,7 @@ type settleCmd struct {
 	Rang       bool `xor:"said" required:"" help:"It rang: the promise is kept."`
 	DidNotRing bool `xor:"said" required:"" help:"It did not ring: it is rung again, unless it is too late."`
 	Cancel     bool `help:"With --did-not-ring: it need not be rung again."`
+	Attempt    int  `placeholder:"N" help:"Which attempt is meant; needed once an earlier one was settled."`
 }
 
 type cancelCmd struct {
@@ -61,9 +62,9 @@ func (c settleCmd) Run(ctx context.Context, p process) error {
 	}
 	return c.run(ctx, p, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
 		if c.Rang {
-			return d.Rang(ctx, name, by)
+			return d.Rang(ctx, name, by, c.Attempt)
 		}
-		return d.DidNotRing(ctx, name, by, c.Cancel)
+		return d.DidNotRing(ctx, name, by, c.Attempt, c.Cancel)
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,9 +103,10 @@ func (s story) uncertain() {
 	if s.LateAt != nil {
 		s.printf("  said after %s it does not ring again: it is missed then", when(*s.LateAt))
 	}
-	s.command("it rang", "settle "+s.FollowUp.ID+" --rang")
-	s.command("it did not ring, ring again", "settle "+s.FollowUp.ID+" --did-not-ring")
-	s.command("it did not ring, let it be", "settle "+s.FollowUp.ID+" --did-not-ring --cancel")
+	this := "settle " + s.FollowUp.ID + " --attempt " + strconv.Itoa(a.No)
+	s.command("it rang", this+" --rang")
+	s.command("it did not ring, ring again", this+" --did-not-ring")
+	s.command("it did not ring, let it be", this+" --did-not-ring --cancel")
 }
 
 func (s story) newest() (store.AttemptStory, bool) {

@@ -123,12 +123,12 @@ func oneLine(err error) string {
 
 // by is the name that a decision is recorded under.
 type by struct {
-	By string `help:"Who decides (default: the operating system's user)." placeholder:"NAME"`
+	By *string `help:"Who decides (default: the operating system's user)." placeholder:"NAME"`
 }
 
 func (b by) name() string {
-	if b.By != "" {
-		return b.By
+	if b.By != nil {
+		return *b.By // given empty, by a variable that is not set, it is a mistake and not somebody
 	}
 	if u, err := user.Current(); err == nil {
 		return u.Username

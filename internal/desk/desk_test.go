@@ -74,9 +74,10 @@ func TestDecisions(t *testing.T) {
 		return func(d Desk) (Result, error) { return d.Approve(t.Context(), name, "ann", zone) }
 	}
 	decline := func(d Desk) (Result, error) { return d.Decline(t.Context(), name, "ann", "wrong number") }
-	rang := func(d Desk) (Result, error) { return d.Rang(t.Context(), name, "ann") }
-	silent := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", false) }
-	silentCancel := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", true) }
+	rang := func(d Desk) (Result, error) { return d.Rang(t.Context(), name, "ann", 0) }
+	silent := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", 0, false) }
+	silentCancel := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", 0, true) }
+	silentSecond := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", 2, false) }
 	cancel := func(d Desk) (Result, error) { return d.Cancel(t.Context(), name, "ann", "") }
 	later := func(d Desk) (Result, error) {
 		return d.Reschedule(t.Context(), name, "ann", noon().Add(3*time.Hour))
@@ -125,8 +126,12 @@ func TestDecisions(t *testing.T) {
 		{"it did not ring, too early", all(uncertain, func(s *Snapshot) { s.Attempt.AnswerBy = noon().Add(-15*time.Minute + time.Second) }), silent, "", "", "!too early: until 2026-03-04 12:00:01"},
 		{"it did not ring, just in time", all(uncertain, func(s *Snapshot) { s.Attempt.AnswerBy = noon().Add(-15 * time.Minute) }), silent, followup.Due, "settled_did_not_ring", "due again"},
 		{"it did not ring, late", all(uncertain, late), silent, followup.Missed, "too_late", "too late to ring"},
-		{"it did not ring, the fifth time", all(uncertain, func(s *Snapshot) { s.DidNotRing = 4 }), silent, followup.Refused, "attempts_exhausted", "5th time"},
-		{"it did not ring, the fourth time", all(uncertain, func(s *Snapshot) { s.DidNotRing = 3 }), silent, followup.Due, "settled_did_not_ring", "due again"},
+		{"it did not ring, said again of the next attempt", all(uncertain, func(s *Snapshot) { s.Attempt.No, s.DidNotRing = 2, 1 }), silent, "", "", "!--attempt 2"},
+		{"it rang, said again of the next attempt", all(uncertain, func(s *Snapshot) { s.Attempt.No, s.DidNotRing = 2, 1 }), rang, "", "", "!--attempt 2"},
+		{"it did not ring, of an older attempt", all(uncertain, func(s *Snapshot) { s.Attempt.No = 3 }), silentSecond, "", "", "!attempt 2 is not the one"},
+		{"it did not ring, of this attempt", all(uncertain, func(s *Snapshot) { s.Attempt.No, s.DidNotRing = 2, 1 }), silentSecond, followup.Due, "settled_did_not_ring", "due again"},
+		{"it did not ring, the fifth time", all(uncertain, func(s *Snapshot) { s.Attempt.No, s.DidNotRing = 2, 4 }), silentSecond, followup.Refused, "attempts_exhausted", "5th time"},
+		{"it did not ring, the fourth time", all(uncertain, func(s *Snapshot) { s.Attempt.No, s.DidNotRing = 2, 3 }), silentSecond, followup.Due, "settled_did_not_ring", "due again"},
 		{"it did not ring, and cancel", uncertain, silentCancel, followup.Cancelled, "settled_did_not_ring", "cancelled"},
 		{"it did not ring, and cancel, too early", all(uncertain, func(s *Snapshot) { s.Attempt.AnswerBy = noon() }), silentCancel, "", "", "!too early"},
 		{"it did not ring, twice", settledAs("ann", "did_not_ring", followup.Due), silent, "", "", "you had settled it already"},

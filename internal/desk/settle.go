@@ -11,18 +11,41 @@ import (
 // it is refused (R8). Attempts that are proven not placed do not count.
 const mostDidNotRing = 5
 
-// Rang says of an uncertain follow-up that the phone rang.
-func (d Desk) Rang(ctx context.Context, name Name, by string) (Result, error) {
-	return d.decide(ctx, name, by, rang)
+// Rang says of an uncertain follow-up that the phone rang. attempt is the number of the
+// attempt that is meant; 0 is the only one that there was.
+func (d Desk) Rang(ctx context.Context, name Name, by string, attempt int) (Result, error) {
+	return d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
+		if err := meant(s, attempt); err != nil {
+			return Change{}, "", err
+		}
+		return rang(s, by)
+	})
 }
 
 // DidNotRing says of an uncertain follow-up that the phone did not ring, which gives it a
 // new attempt unless it is too late, or cancel is set, or it was the fifth time. It can be
 // said once the quarantine is over: until then a paused process might still send.
-func (d Desk) DidNotRing(ctx context.Context, name Name, by string, cancel bool) (Result, error) {
+func (d Desk) DidNotRing(ctx context.Context, name Name, by string, attempt int, cancel bool) (Result, error) {
 	return d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
+		if err := meant(s, attempt); err != nil {
+			return Change{}, "", err
+		}
 		return didNotRing(s, by, cancel)
 	})
+}
+
+// meant holds a decision to the attempt that the person saw: the same words said again, by a
+// script or a second click, must not settle the attempt after it, and ring once more.
+func meant(s Snapshot, attempt int) error {
+	switch {
+	case s.State != followup.Uncertain || s.Attempt == nil || attempt == s.Attempt.No:
+		return nil
+	case attempt != 0:
+		return refuse("attempt %d is not the one that is uncertain: that is attempt %d", attempt, s.Attempt.No)
+	case s.DidNotRing > 0:
+		return refuse("an earlier attempt was settled already, and attempt %d is uncertain now: say which one is meant (--attempt %d)", s.Attempt.No, s.Attempt.No)
+	}
+	return nil
 }
 
 func rang(s Snapshot, by string) (Change, string, error) {

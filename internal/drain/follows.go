@@ -6,6 +6,7 @@ import (
 
 	"chasephone/internal/carrier"
 	"chasephone/internal/followup"
+	"chasephone/internal/telemetry"
 )
 
 // Settle says what follows from a carrier's answer to an attempt. Anything but the four
@@ -30,6 +31,8 @@ func Settle(a Attempt, answer carrier.Answer) Settlement {
 	default:
 		s.unknown(carrier.Unknown{Stage: carrier.StageAnswered, Text: fmt.Sprintf("no such answer: %T", answer)})
 	}
+	// The ledger holds no number, and carriers like to repeat the one they were asked for.
+	s.Answer, s.Detail = telemetry.MaskText(s.Answer), telemetry.MaskText(s.Detail)
 	return s
 }
 

@@ -240,7 +240,7 @@ func (w *world) decide(what, ref string) {
 	case "cancel":
 		_, err = d.Cancel(w.ctx, name, "ann", "")
 	case "did-not-ring":
-		_, err = d.DidNotRing(w.ctx, name, "ann", false)
+		_, err = d.DidNotRing(w.ctx, name, "ann", w.count(`select coalesce(max(attempt_no), 0) from phone_followups where ref = $1`, ref), false)
 	default:
 		w.t.Fatalf("no such decision: %s", what)
 	}

@@ -12,7 +12,8 @@ import (
 
 // waitingSQL finds rows to look at: those that nobody has looked at, and those whose wait is over.
 const waitingSQL = `
-select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null
+select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null,
+  coalesce(length(f.line), 0) > 100
 from phone_followups f left join tenants t on t.id = f.tenant_id
 where f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp()
 order by f.next_try_at
@@ -21,7 +22,8 @@ for no key update of f skip locked`
 
 // waitingOneSQL is the same for one row.
 const waitingOneSQL = `
-select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null
+select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null,
+  coalesce(length(f.line), 0) > 100
 from phone_followups f left join tenants t on t.id = f.tenant_id
 where f.id = @id and f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp()
 for no key update of f skip locked`
@@ -84,7 +86,9 @@ func (s *Store) admitOneByOne(ctx context.Context, most int, identify drain.Iden
 		})
 		switch {
 		case isRowError(err):
-			refused = append(refused, fmt.Errorf("follow-up %s: %w", id, err))
+			// An outcome of its own, so that it does not stand before the others again.
+			refused = append(refused, fmt.Errorf("follow-up %s: %w", id, err), s.setAside(ctx, id, "cannot_be_admitted", err))
+			done++
 		case err != nil:
 			return done, err
 		}
@@ -107,12 +111,15 @@ func (s *Store) admit(ctx context.Context, tx pgx.Tx, id *string, most int, iden
 		row                             waitingRow
 		ids, reasons, details           []string
 		hasTenant, finite, isIdentified bool
+		tooLong                         bool
 	)
-	scan := []any{&row.id, &row.number, &row.region, &hasTenant, &finite, &isIdentified}
+	scan := []any{&row.id, &row.number, &row.region, &hasTenant, &finite, &isIdentified, &tooLong}
 	tag, err := pgx.ForEachRow(rows, scan, func() error {
 		switch {
 		case !hasTenant:
 			ids, reasons, details = append(ids, row.id), append(reasons, "unknown_tenant"), append(details, "there is no tenant of this name")
+		case tooLong:
+			ids, reasons, details = append(ids, row.id), append(reasons, "unknown_line"), append(details, "no line has so long a name")
 		case !finite:
 			ids, reasons, details = append(ids, row.id), append(reasons, "due_at_not_finite"), append(details, "due_at is infinite: it is never due")
 		case isIdentified:

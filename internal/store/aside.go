@@ -17,18 +17,22 @@ import (
 const asideSQL = `
 with moved as (
   update phone_followups f
-  set version = coalesce(version, 0) + 1, reason = 'cannot_be_claimed', detail = @detail, ready = false,
+  set version = coalesce(version, 0) + 1, reason = @reason, detail = @detail, ready = false,
     next_try_at = clock_timestamp() + l.retry_after, updated_at = clock_timestamp()
   from fleet x join limits l on l.id = x.limits_id
   where f.id = @id and f.state = 'due'
   returning f.id, f.version, f.tenant_id)
 insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail)
-select id, version, tenant_id, clock_timestamp(), 'due', 'due', 'not_ready', 'daemon', 'cannot_be_claimed', @detail
+select id, version, tenant_id, clock_timestamp(), 'due', 'due', 'not_ready', 'daemon', @reason, @detail
 from moved`
 
 // SetAside makes a row wait that cannot be claimed, see drain.Store.
 func (s *Store) SetAside(ctx context.Context, id string, why error) error {
-	_, err := s.Pool.Exec(ctx, asideSQL, pgx.StrictNamedArgs{"id": id, "detail": carrier.CleanText(why.Error())})
+	return s.setAside(ctx, id, "cannot_be_claimed", why)
+}
+
+func (s *Store) setAside(ctx context.Context, id, reason string, why error) error {
+	_, err := s.Pool.Exec(ctx, asideSQL, pgx.StrictNamedArgs{"id": id, "reason": reason, "detail": carrier.CleanText(why.Error())})
 	if err != nil {
 		return fmt.Errorf("setting follow-up %s aside: %w", id, err)
 	}

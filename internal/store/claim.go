@@ -72,11 +72,13 @@ for no key update skip locked`
 const linesSQL = `
 select l.tenant_id, l.name, l.carrier, l.caller_number, coalesce(l.url, ''), l.calls_per_second,
   case when l.next_call_at = '-infinity' then null else l.next_call_at end, l.unknowns_in_row,
-  (select count(*) from attempts a where a.tenant_id = l.tenant_id and a.line = l.name and a.outcome is null)
-from lines l
+  o.open, o.silent
+from lines l cross join lateral (
+  select count(*) as open, count(*) filter (where a.begin_at < clock_timestamp() - interval '3 seconds') as silent
+  from attempts a where a.tenant_id = l.tenant_id and a.line = l.name and a.outcome is null) o
 where l.tenant_id = any(@tenants)
 order by l.tenant_id, l.name
-for no key update skip locked`
+for no key update of l skip locked`
 
 // candidatesSQL finds each tenant's oldest rows whose time has come and whose line is open.
 const candidatesSQL = `
@@ -181,6 +183,11 @@ type claiming struct {
 
 type pairs struct{ tenants, lines []string }
 
+// oneTenant reports whether all that was found is the lines of one tenant, cut off at next.
+func (p *pairs) oneTenant(next drain.Cursor) bool {
+	return len(p.tenants) > 0 && p.tenants[0] == next.Tenant
+}
+
 // keepTenantsWhole leaves a tenant whose lines were cut off by the end of the page to the
 // next page, unless it is the only one.
 func (p *pairs) keepTenantsWhole(next *drain.Cursor) {
@@ -197,38 +204,57 @@ func (p *pairs) keepTenantsWhole(next *drain.Cursor) {
 
 // begin locks the fleet's row and looks for tenants with due work.
 func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error) {
-	var found pairs
 	batch := &pgx.Batch{}
 	batch.Queue(fleetLockSQL)
 	batch.Queue(fleetSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(append([]any{&claim.Stopped, &c.limitsID}, limitsInto(&c.limits)...)...)
 	})
-	most := min(max(c.q.Most, fewestPairs), 500)
-	batch.Queue(pairsSQL, pgx.StrictNamedArgs{
-		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs,
-	}).Query(func(rows pgx.Rows) error {
-		var n, due, dueBefore int
-		for rows.Next() {
-			var at drain.Cursor
-			if err := rows.Scan(&at.Tenant, &at.LineKey, &due); err != nil {
-				return err
-			}
-			n++
-			if due > dueBefore {
-				found.tenants, found.lines = append(found.tenants, at.Tenant), append(found.lines, at.LineKey)
-			}
-			dueBefore, claim.Next = due, at
-		}
-		claim.End = due < most && n < scanPairs
-		return rows.Err()
-	})
 	if err := c.tx.SendBatch(ctx, batch).Close(); err != nil {
-		return pairs{}, fmt.Errorf("looking for due work: %w", err)
+		return pairs{}, fmt.Errorf("locking the fleet: %w", err)
+	}
+	most := min(max(c.q.Most, fewestPairs), 500)
+	found, err := c.pairs(ctx, most, claim)
+	if err != nil {
+		return pairs{}, err
 	}
 	claim.Limits = c.limits
+	for most < scanPairs && !claim.End && found.oneTenant(claim.Next) {
+		most = min(8*most, scanPairs) // a tenant with very many lines: all of them, for its oldest row
+		if found, err = c.pairs(ctx, most, claim); err != nil {
+			return pairs{}, err
+		}
+	}
 	if !claim.End {
 		found.keepTenantsWhole(&claim.Next)
 	}
+	return found, nil
+}
+
+// pairs looks for the tenants and lines with due work behind the query's cursor.
+func (c *claiming) pairs(ctx context.Context, most int, claim *drain.Claim) (pairs, error) {
+	var found pairs
+	rows, err := c.tx.Query(ctx, pairsSQL, pgx.StrictNamedArgs{
+		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs,
+	})
+	if err != nil {
+		return found, fmt.Errorf("looking for due work: %w", err)
+	}
+	var (
+		at                drain.Cursor
+		n, due, dueBefore int
+	)
+	_, err = pgx.ForEachRow(rows, []any{&at.Tenant, &at.LineKey, &due}, func() error {
+		n++
+		if due > dueBefore {
+			found.tenants, found.lines = append(found.tenants, at.Tenant), append(found.lines, at.LineKey)
+		}
+		dueBefore, claim.Next = due, at
+		return nil
+	})
+	if err != nil {
+		return found, fmt.Errorf("looking for due work: %w", err)
+	}
+	claim.End = due < most && n < scanPairs
 	return found, nil
 }
 
@@ -328,8 +354,9 @@ func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
 		caller string
 		cps    *float64
 		next   *time.Time
+		silent int
 	)
-	err := rows.Scan(&id.Tenant, &id.Name, &l.gate.Carrier, &caller, &l.gate.URL, &cps, &next, &l.unknowns, &l.open)
+	err := rows.Scan(&id.Tenant, &id.Name, &l.gate.Carrier, &caller, &l.gate.URL, &cps, &next, &l.unknowns, &l.open, &silent)
 	if err != nil {
 		return id, l, err
 	}
@@ -347,9 +374,9 @@ func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
 	if next != nil {
 		l.room.NextAt = *next
 	}
-	if c.unknowns > 0 && l.unknowns > 0 {
-		// What is in flight may turn out unknown too: no more than would fill the count, and
-		// one at a time to try a line that was held for it.
+	if c.unknowns > 0 && l.unknowns+silent > 0 {
+		// What is in flight may turn out unknown too, once one did or keeps silent: no more than
+		// would fill the count, and one at a time to try a line that was held for it.
 		l.room.Bounded, l.room.Calls = true, max(c.unknowns-l.unknowns, 1)-l.open
 	}
 	return id, l, nil

@@ -31,7 +31,7 @@ with x as (
 ), changed as (
   select l.tenant_id, l.name, clock_timestamp() + @retry_after::interval as until, n.unknowns,
     case when x.hold <> '' then x.hold when @breaker::int > 0 and x.unknowns > 0 and n.unknowns >= @breaker then 'unknown_answers' end as held_for,
-    l.held_by is not null and l.held_until > clock_timestamp() as by_person
+    l.held_by is not null and l.held_until > clock_timestamp() + @retry_after::interval as by_person
   from x join lines l on l.tenant_id = x.tenant_id and l.name = x.name
   cross join lateral (select case when x.reset then 0 else l.unknowns_in_row end + x.unknowns as unknowns) n
 )

@@ -67,6 +67,10 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 		if schema == nil {
 			return errors.New("no schema of the search path exists: create one, or name another in DATABASE_URL (search_path=...)")
 		}
+		// The files are written for the standard's strings, whatever the database's setting.
+		if _, err := tx.Exec(ctx, `set local standard_conforming_strings = on`); err != nil {
+			return fmt.Errorf("preparing to migrate: %w", err)
+		}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1, hashtext($2))`, migrationLock, *schema); err != nil {
 			return fmt.Errorf("waiting for other migrations: %w", err)
 		}

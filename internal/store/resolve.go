@@ -23,7 +23,8 @@ type resolved struct {
 }
 
 // resolve finds the one follow-up that a person means: by its id, by the id of an approval,
-// or by its ref. A ref that several have is answered with their ids.
+// or by its ref: of several with one ref, the only one that is not over. Where that is not
+// plain either, it is answered with their ids.
 func resolve(ctx context.Context, q querier, name desk.Name) (resolved, error) {
 	text := strings.TrimSpace(name.Text)
 	if text == "" {
@@ -46,21 +47,28 @@ func resolve(ctx context.Context, q querier, name desk.Name) (resolved, error) {
 		}
 	}
 	rows, err := q.Query(ctx, `
-		select id, tenant_id || ' ' || state || ' due ' || due_at from phone_followups
+		select id, tenant_id || ', ' || state || ', for ' || due_at, state in ('due', 'awaiting_approval', 'dialing', 'uncertain') from phone_followups
 		where ref = @ref and (@tenant = '' or tenant_id = @tenant)
 		order by due_at desc limit 6`, pgx.StrictNamedArgs{"ref": text, "tenant": name.Tenant})
 	if err != nil {
 		return resolved{}, fmt.Errorf("looking for ref %s: %w", text, err)
 	}
 	var (
-		id, about string
-		ids, says []string
+		id, about       string
+		isOpen          bool
+		ids, open, says []string
 	)
-	if _, err := pgx.ForEachRow(rows, []any{&id, &about}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&id, &about, &isOpen}, func() error {
 		ids, says = append(ids, id), append(says, id+" ("+about+")")
+		if isOpen {
+			open = append(open, id)
+		}
 		return nil
 	}); err != nil {
 		return resolved{}, fmt.Errorf("looking for ref %s: %w", text, err)
+	}
+	if len(ids) > 1 && len(open) == 1 {
+		return resolved{id: open[0]}, nil // the others are over: rescheduled, for instance
 	}
 	switch len(ids) {
 	case 0:

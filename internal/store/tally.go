@@ -10,14 +10,29 @@ import (
 	"chasephone/internal/followup"
 )
 
-// tallySQL counts the ledger's outcomes on from where it was counted last. Only what every
-// transaction of before has finished with is counted, so that nothing that commits late is
-// passed over. A mark ahead of every transaction there is was brought here from another
-// cluster, by dump and restore: what came with it was counted there.
+// horizonSQL is the transaction before which all of this database's have ended, and the mark.
+// The server's own horizon would do, but a long transaction in any other database of the
+// cluster holds that back: it is used only where other sessions' transactions are hidden from us.
+const horizonSQL = `
+with snap as materialized (
+  select pg_snapshot_xmin(s)::text::bigint as xmin, pg_snapshot_xmax(s)::text::bigint as xmax from pg_current_snapshot() s
+), running as (
+  select bool_or(query = '<insufficient privilege>') as hidden,
+    min(xmax - behind) filter (where behind < 2147483648) as oldest
+  from snap cross join pg_stat_activity cross join lateral (
+    select mod(mod(xmax - backend_xid::text::bigint, 4294967296) + 4294967296, 4294967296) as behind) x
+  where datname = current_database() and pid <> pg_backend_pid()
+)
+select case when coalesce(hidden, false) then xmin else least(xmax, oldest) end, t.upto::text::bigint > xmax
+from snap cross join running cross join outcome_tally t`
+
+// tallySQL counts the ledger's outcomes on from where it was counted last up to the horizon,
+// so that nothing that commits late is passed over. A mark ahead of every transaction there
+// is was brought here from another cluster, by dump and restore: what came with it was
+// counted there.
 const tallySQL = `
 with mark as materialized (
-  select upto as was, above, pg_snapshot_xmin(pg_current_snapshot()) as now, upto > pg_snapshot_xmax(pg_current_snapshot()) as restored
-  from outcome_tally
+  select upto as was, above, (@horizon::bigint)::text::xid8 as now from outcome_tally
 ), counted as (
   select e.outcome, count(*) as n
   from mark m join followup_events e on e.xid >= m.was and e.xid < m.now
@@ -27,8 +42,8 @@ with mark as materialized (
   update outcome_totals t set total = t.total + c.n from counted c where t.outcome = c.outcome
 )
 update outcome_tally t
-set upto = m.now, above = case when m.restored then (select coalesce(max(id), 0) from followup_events) else m.above end
-from mark m where m.now > m.was or m.restored`
+set upto = m.now, above = case when @restored then (select coalesce(max(id), 0) from followup_events) else m.above end
+from mark m where m.now > m.was or @restored`
 
 // Tally brings the totals of outcomes up to date; one daemon counts at a time.
 func (s *Store) Tally(ctx context.Context) error {
@@ -38,7 +53,14 @@ func (s *Store) Tally(ctx context.Context) error {
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, tallySQL)
+		var (
+			horizon  int64
+			restored bool
+		)
+		if err := tx.QueryRow(ctx, horizonSQL).Scan(&horizon, &restored); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, tallySQL, pgx.StrictNamedArgs{"horizon": horizon, "restored": restored})
 		return err
 	})
 	if err != nil {
