@@ -112,9 +112,9 @@ It may have rung
   where to look: the carrier's own list of calls to +* *** *** **23, from T to T
   “it did not ring” can be said now: the quarantine was over at T
   said after T it does not ring again: it is missed then
-  it rang:                     chasephone settle ID --rang
-  it did not ring, ring again: chasephone settle ID --did-not-ring
-  it did not ring, let it be:  chasephone settle ID --did-not-ring --cancel
+  it rang:                     chasephone settle ID --attempt 1 --rang
+  it did not ring, ring again: chasephone settle ID --attempt 1 --did-not-ring
+  it did not ring, let it be:  chasephone settle ID --attempt 1 --did-not-ring --cancel
 `)
 	v.says(t, "due again", "settle", id, "--did-not-ring", "--by", "ada")
 	v.exec(t, `
