@@ -89,11 +89,7 @@ type dncChange struct {
 }
 
 func (c dncAddCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, _, err := p.open(ctx)
+	db, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -127,11 +123,7 @@ type dncRemoveCmd struct {
 }
 
 func (c dncRemoveCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, _, err := p.open(ctx)
+	db, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}

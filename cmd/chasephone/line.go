@@ -127,11 +127,7 @@ type held struct {
 }
 
 func (c lineHoldCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, _, err := p.open(ctx)
+	db, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -172,11 +168,7 @@ type released struct {
 }
 
 func (c lineReleaseCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, _, err := p.open(ctx)
+	db, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}

@@ -157,6 +157,16 @@ func (p process) open(ctx context.Context) (*store.Store, config.Config, error) 
 	return db, c, nil
 }
 
+// openAs is open for a command that records who gave it.
+func (p process) openAs(ctx context.Context, b by) (*store.Store, string, error) {
+	who, err := desk.Person(b.name())
+	if err != nil {
+		return nil, "", err
+	}
+	db, _, err := p.open(ctx)
+	return db, who, err
+}
+
 func defaults(c config.Config) store.Defaults {
 	return store.Defaults{Region: c.Intake.Region, Countries: c.Gates.Countries}
 }
