@@ -314,6 +314,9 @@ func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (map
 		return nil, nil, err
 	}
 	metrics := carrier.NewMetrics(d.registry, twilio.Name)
+	if d.conf.HTTP.PublicURL != "" {
+		d.log.Warn("PUBLIC_URL is set: carriers are asked to report to it, and this version does not listen for that yet")
+	}
 	if conf.AccountSID == "" {
 		d.log.Warn("no carrier is configured: every line is not ready")
 		return map[string]drain.Carrier{}, samples, nil
@@ -324,6 +327,7 @@ func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (map
 	if err != nil {
 		return nil, samples, err
 	}
+	d.log.Info("calls go out by Twilio", "base_url", conf.BaseURL, "allow_loopback", c.Demo || d.conf.Carriers.AllowLoopback)
 	return map[string]drain.Carrier{twilio.Name: one}, samples, nil
 }
 

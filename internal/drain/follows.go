@@ -21,7 +21,7 @@ func Settle(a Attempt, answer carrier.Answer) Settlement {
 		s.Detail = "the carrier took the call"
 	case carrier.Refused:
 		s.Outcome, s.To, s.Ledger = AttemptRefused, followup.Refused, followup.OutcomeRefused
-		s.Reason, s.Code, s.Answer = "carrier_refused", got.Code, got.Text
+		s.Reason, s.Code, s.Answer = "carrier_refused", got.Code, without(got.Text)
 		s.OnLine = LineAnswered
 		s.Detail = "the carrier refused the call" + quote(got.Code, got.Text)
 	case carrier.NotPlaced:
@@ -31,14 +31,12 @@ func Settle(a Attempt, answer carrier.Answer) Settlement {
 	default:
 		s.unknown(carrier.Unknown{Stage: carrier.StageAnswered, Text: fmt.Sprintf("no such answer: %T", answer)})
 	}
-	// The ledger holds no number, and carriers like to repeat the one they were asked for.
-	s.Answer, s.Detail = telemetry.MaskText(s.Answer), telemetry.MaskText(s.Detail)
 	return s
 }
 
 func (s *Settlement) notPlaced(got carrier.NotPlaced) {
 	s.Outcome, s.To = AttemptNotPlaced, followup.Due
-	s.Code, s.Answer = got.Code, got.Text
+	s.Code, s.Answer = got.Code, without(got.Text)
 	if got.Blame == carrier.BlameNobody {
 		s.Reason = "not_sent"
 		s.Detail = fmt.Sprintf("the request was not begun (%s): due again at once", got.Code)
@@ -60,7 +58,7 @@ func (s *Settlement) notPlaced(got carrier.NotPlaced) {
 
 func (s *Settlement) unknown(got carrier.Unknown) {
 	s.Outcome, s.To, s.Ledger = AttemptUncertain, followup.Uncertain, followup.OutcomeUncertain
-	s.Reason, s.Stage, s.Code, s.Answer = "answer_unknown", got.Stage, got.Code, got.Text
+	s.Reason, s.Stage, s.Code, s.Answer = "answer_unknown", got.Stage, got.Code, without(got.Text)
 	s.OnLine = LineUnknown
 	how := map[carrier.Stage]string{
 		carrier.StageWriting:  "the request was being written",
@@ -70,9 +68,13 @@ func (s *Settlement) unknown(got carrier.Unknown) {
 	s.Detail = "it may have rung: " + how + quote(got.Code, got.Text)
 }
 
+// without is a carrier's text without a number: the ledger holds none, and carriers like to
+// repeat the one they were asked for.
+func without(text string) string { return telemetry.MaskText(text) }
+
 // quote is what the carrier said, behind what it means.
 func quote(code, text string) string {
-	said := strings.TrimSpace(code + " " + text)
+	said := strings.TrimSpace(code + " " + without(text))
 	if said == "" {
 		return ""
 	}

@@ -91,7 +91,7 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 					return fmt.Errorf("asking for migration %s: %w", m.Name, err)
 				}
 				if was != m.Checksum {
-					return fmt.Errorf("migration %s is not the one that this database was made with: it was made by a build that was never released; use another database", m.Name)
+					return fmt.Errorf("migration %s is not the one that this database was made with: it was made by a build that was never released; give another DATABASE_URL, or with --embedded another DATA_DIR", m.Name)
 				}
 				continue
 			}
