@@ -61,6 +61,9 @@ func lateAt(f store.FollowUp, l followup.Limits) *time.Time {
 		return nil
 	}
 	at := due.Add(l.MaxLate)
+	if at.Year() > 9999 { // as good as never, and more than JSON's form of an instant can hold
+		return nil
+	}
 	return &at
 }
 
