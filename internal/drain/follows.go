@@ -21,9 +21,9 @@ func Settle(a Attempt, answer carrier.Answer) Settlement {
 		s.Detail = "the carrier took the call"
 	case carrier.Refused:
 		s.Outcome, s.To, s.Ledger = AttemptRefused, followup.Refused, followup.OutcomeRefused
-		s.Reason, s.Code, s.Answer = "carrier_refused", got.Code, without(got.Text)
+		s.Reason, s.Code, s.Answer = "carrier_refused", got.Code, masked(got.Text)
 		s.OnLine = LineAnswered
-		s.Detail = "the carrier refused the call" + quote(got.Code, got.Text)
+		s.Detail = "the carrier refused the call" + quote(s.Code, s.Answer)
 	case carrier.NotPlaced:
 		s.notPlaced(got)
 	case carrier.Unknown:
@@ -36,7 +36,7 @@ func Settle(a Attempt, answer carrier.Answer) Settlement {
 
 func (s *Settlement) notPlaced(got carrier.NotPlaced) {
 	s.Outcome, s.To = AttemptNotPlaced, followup.Due
-	s.Code, s.Answer = got.Code, without(got.Text)
+	s.Code, s.Answer = got.Code, masked(got.Text)
 	if got.Blame == carrier.BlameNobody {
 		s.Reason = "not_sent"
 		s.Detail = fmt.Sprintf("the request was not begun (%s): due again at once", got.Code)
@@ -46,35 +46,35 @@ func (s *Settlement) notPlaced(got carrier.NotPlaced) {
 	switch got.Blame {
 	case carrier.BlameDaemon:
 		s.OnLine = LineUnfit
-		s.Detail = "no connection to the carrier from this daemon, nothing was sent" + quote("", got.Text)
+		s.Detail = "no connection to the carrier from this daemon, nothing was sent" + quote("", s.Answer)
 	case carrier.BlameAccount:
 		s.OnLine = LineAccount
-		s.Detail = "the carrier rejects our account or caller number" + quote(got.Code, got.Text)
+		s.Detail = "the carrier rejects our account or caller number" + quote(s.Code, s.Answer)
 	default:
 		s.OnLine = LineNotReady
-		s.Detail = "the carrier says not now" + quote(got.Code, got.Text)
+		s.Detail = "the carrier says not now" + quote(s.Code, s.Answer)
 	}
 }
 
 func (s *Settlement) unknown(got carrier.Unknown) {
 	s.Outcome, s.To, s.Ledger = AttemptUncertain, followup.Uncertain, followup.OutcomeUncertain
-	s.Reason, s.Stage, s.Code, s.Answer = "answer_unknown", got.Stage, got.Code, without(got.Text)
+	s.Reason, s.Stage, s.Code, s.Answer = "answer_unknown", got.Stage, got.Code, masked(got.Text)
 	s.OnLine = LineUnknown
 	how := map[carrier.Stage]string{
 		carrier.StageWriting:  "the request was being written",
 		carrier.StageAwaiting: "the request was written and no answer came",
 		carrier.StageAnswered: "an answer came that proves nothing",
 	}[got.Stage]
-	s.Detail = "it may have rung: " + how + quote(got.Code, got.Text)
+	s.Detail = "it may have rung: " + how + quote(s.Code, s.Answer)
 }
 
-// without is a carrier's text without a number: the ledger holds none, and carriers like to
+// masked is a carrier's text without a number: the ledger holds none, and carriers like to
 // repeat the one they were asked for.
-func without(text string) string { return telemetry.MaskText(text) }
+func masked(text string) string { return telemetry.MaskText(text) }
 
 // quote is what the carrier said, behind what it means.
 func quote(code, text string) string {
-	said := strings.TrimSpace(code + " " + without(text))
+	said := strings.TrimSpace(code + " " + text)
 	if said == "" {
 		return ""
 	}

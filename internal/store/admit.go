@@ -76,24 +76,17 @@ func (s *Store) admitOneByOne(ctx context.Context, most int, identify drain.Iden
 	if err != nil {
 		return 0, err
 	}
-	var refused []error
-	done := 0
-	for _, id := range ids {
-		err := s.tx(ctx, func(tx pgx.Tx) error {
-			n, err := s.admit(ctx, tx, &id, 1, identify)
-			done += n
+	return oneByOne(ids, func(id string) (n int, err error) {
+		err = s.tx(ctx, func(tx pgx.Tx) (err error) {
+			n, err = s.admit(ctx, tx, &id, 1, identify)
 			return err
 		})
-		switch {
-		case isRowError(err):
+		if isRowError(err) {
 			// An outcome of its own, so that it does not stand before the others again.
-			refused = append(refused, fmt.Errorf("follow-up %s: %w", id, err), s.setAside(ctx, id, "cannot_be_admitted", err))
-			done++
-		case err != nil:
-			return done, err
+			return 1, errors.Join(err, s.setAside(ctx, id, "cannot_be_admitted", err))
 		}
-	}
-	return done, errors.Join(refused...)
+		return n, err
+	})
 }
 
 // admit looks at the row named, or at up to most rows.

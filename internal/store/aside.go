@@ -62,17 +62,24 @@ func (s *Store) inOne(ctx context.Context, o inOne) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var refused []error
-	done := 0
-	for _, id := range ids {
+	return oneByOne(ids, func(id string) (int, error) {
 		args["only"] = id
 		tag, err := s.Pool.Exec(ctx, o.sql, args)
+		return int(tag.RowsAffected()), err
+	})
+}
+
+// oneByOne does for every row alone what a set of them was refused for, and says for how many
+// it was done. A row that is refused holds up no other; any other error does.
+func oneByOne(ids []string, do func(id string) (int, error)) (done int, err error) {
+	var refused []error
+	for _, id := range ids {
+		n, err := do(id)
+		done += n
 		switch {
-		case err == nil:
-			done += int(tag.RowsAffected())
 		case isRowError(err):
 			refused = append(refused, fmt.Errorf("follow-up %s: %w", id, err))
-		default:
+		case err != nil:
 			return done, err
 		}
 	}

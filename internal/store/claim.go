@@ -20,17 +20,9 @@ import (
 // database's clock is in once the lock is held, and the ledger's key on (tenant, slot,
 // place) refuses whatever went around the lock.
 
-const (
-	// rowsAtOnce bounds the rows that one claim locks and judges: their locks have room in the
-	// server, and their attempts are committed well before they may be sent no more.
-	rowsAtOnce = 1000
-	// fewestPairs keeps a tenant's lines together, so that its oldest row is seen whatever
-	// line it is on, when only a few dial slots are free.
-	fewestPairs = 16
-)
-
-// scanPairs bounds the tenants and lines that one claim passes over in search of due ones.
-const scanPairs = 2000
+// rowsAtOnce bounds the rows that one claim locks and judges: their locks have room in the
+// server, and their attempts are committed well before they may be sent no more.
+const rowsAtOnce = 1000
 
 // fleetLockSQL holds off stop and a change of limits until this claim is over. What the row
 // says is read in the next statement: after a wait for the lock, this one would still join
@@ -40,24 +32,6 @@ const fleetLockSQL = `select from fleet for share`
 const fleetSQL = `
 select f.stopped_at is not null, l.id, ` + limitsColumns + `
 from fleet f join limits l on l.id = f.limits_id`
-
-// pairsSQL steps from one (tenant, line) with ready rows to the next, each by one look into
-// the index, until enough of them have due work.
-const pairsSQL = `
-with recursive pair as (
-  (select tenant_id, line_key, (due_at <= clock_timestamp())::int as due, 1 as n
-   from phone_followups
-   where state = 'due' and ready and (tenant_id, line_key) > (@tenant, @line_key)
-   order by tenant_id, line_key, due_at, id limit 1)
-  union all
-  select next.tenant_id, next.line_key, pair.due + next.due, pair.n + 1
-  from pair cross join lateral (
-    select tenant_id, line_key, (due_at <= clock_timestamp())::int as due
-    from phone_followups
-    where state = 'due' and ready and (tenant_id, line_key) > (pair.tenant_id, pair.line_key)
-    order by tenant_id, line_key, due_at, id limit 1) next
-  where pair.due < @most and pair.n < @scan)
-select tenant_id, line_key, due from pair order by n`
 
 // tenantsSQL locks the tenants whose places are about to be counted; one that another
 // daemon is claiming is left to it.
@@ -181,27 +155,6 @@ type claiming struct {
 	limitsID int64
 }
 
-type pairs struct{ tenants, lines []string }
-
-// oneTenant reports whether all that was found is the lines of one tenant, cut off at next.
-func (p *pairs) oneTenant(next drain.Cursor) bool {
-	return len(p.tenants) > 0 && p.tenants[0] == next.Tenant
-}
-
-// keepTenantsWhole leaves a tenant whose lines were cut off by the end of the page to the
-// next page, unless it is the only one.
-func (p *pairs) keepTenantsWhole(next *drain.Cursor) {
-	last := len(p.tenants) - 1
-	for last >= 0 && p.tenants[last] == next.Tenant {
-		last--
-	}
-	if last < 0 {
-		return
-	}
-	p.tenants, p.lines = p.tenants[:last+1], p.lines[:last+1]
-	*next = drain.Cursor{Tenant: p.tenants[last], LineKey: p.lines[last]}
-}
-
 // begin locks the fleet's row and looks for tenants with due work.
 func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error) {
 	batch := &pgx.Batch{}
@@ -230,34 +183,6 @@ func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error)
 	return found, nil
 }
 
-// pairs looks for the tenants and lines with due work behind the query's cursor.
-func (c *claiming) pairs(ctx context.Context, most int, claim *drain.Claim) (pairs, error) {
-	var found pairs
-	rows, err := c.tx.Query(ctx, pairsSQL, pgx.StrictNamedArgs{
-		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs,
-	})
-	if err != nil {
-		return found, fmt.Errorf("looking for due work: %w", err)
-	}
-	var (
-		at                drain.Cursor
-		n, due, dueBefore int
-	)
-	_, err = pgx.ForEachRow(rows, []any{&at.Tenant, &at.LineKey, &due}, func() error {
-		n++
-		if due > dueBefore {
-			found.tenants, found.lines = append(found.tenants, at.Tenant), append(found.lines, at.LineKey)
-		}
-		dueBefore, claim.Next = due, at
-		return nil
-	})
-	if err != nil {
-		return found, fmt.Errorf("looking for due work: %w", err)
-	}
-	claim.End = due < most && n < scanPairs
-	return found, nil
-}
-
 func (c *claiming) lockTenants(ctx context.Context, ids []string) (map[string]tenant, error) {
 	rows, err := c.tx.Query(ctx, tenantsSQL, pgx.StrictNamedArgs{"tenants": ids})
 	if err != nil {
@@ -280,10 +205,8 @@ func (c *claiming) lockTenants(ctx context.Context, ids []string) (map[string]te
 
 // line is a line as the claim locked it.
 type line struct {
-	gate     gates.Line
-	unknowns int
-	open     int
-	room     drain.LineRoom
+	gate gates.Line
+	room drain.LineRoom
 }
 
 // lockLines locks the lines of the tenants. claim.Busy says that one of them was held by
@@ -330,7 +253,7 @@ func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[stri
 		"look": c.q.Look, "rows": c.q.Rows, "rows_at_once": rowsAtOnce, "skip": append([]string{}, c.q.Skip...),
 		"tenants": slices.Collect(maps.Keys(tenants)), "pair_tenants": found.tenants, "pair_lines": found.lines,
 		"locked_tenants": lockedTenants, "locked_lines": lockedLines,
-		"daemon": c.daemon, "carriers": append([]string{}, slices.Collect(maps.Keys(c.carriers))...),
+		"daemon": c.daemon, "carriers": c.carrierNames(),
 	})
 	if err != nil {
 		return b, nil, fmt.Errorf("claiming due rows: %w", err)
@@ -354,9 +277,10 @@ func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
 		caller string
 		cps    *float64
 		next   *time.Time
-		silent int
+
+		unknowns, open, silent int
 	)
-	err := rows.Scan(&id.Tenant, &id.Name, &l.gate.Carrier, &caller, &l.gate.URL, &cps, &next, &l.unknowns, &l.open, &silent)
+	err := rows.Scan(&id.Tenant, &id.Name, &l.gate.Carrier, &caller, &l.gate.URL, &cps, &next, &unknowns, &open, &silent)
 	if err != nil {
 		return id, l, err
 	}
@@ -374,10 +298,10 @@ func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
 	if next != nil {
 		l.room.NextAt = *next
 	}
-	if c.unknowns > 0 && l.unknowns+silent > 0 {
+	if c.unknowns > 0 && unknowns+silent > 0 {
 		// What is in flight may turn out unknown too, once one did or keeps silent: no more than
 		// would fill the count, and one at a time to try a line that was held for it.
-		l.room.Bounded, l.room.Calls = true, max(c.unknowns-l.unknowns, 1)-l.open
+		l.room.Bounded, l.room.Calls = true, max(c.unknowns-unknowns, 1)-open
 	}
 	return id, l, nil
 }

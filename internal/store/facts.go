@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -101,14 +102,7 @@ func (c *claiming) facts(ctx context.Context, candidates []drain.Candidate, appr
 			return err
 		}},
 	}
-	batch := &pgx.Batch{}
-	var asked []statement
-	for _, l := range load {
-		if c.q.Broken[l.fact] == nil {
-			asked = append(asked, l)
-			batch.Queue(l.sql, l.args)
-		}
-	}
+	asked := slices.DeleteFunc(load, func(l statement) bool { return c.q.Broken[l.fact] != nil })
 	if c.q.Careful {
 		for _, l := range asked {
 			if err := each(func() (pgx.Rows, error) { return c.tx.Query(ctx, l.sql, l.args) }, l.row); err != nil {
@@ -116,6 +110,10 @@ func (c *claiming) facts(ctx context.Context, candidates []drain.Candidate, appr
 			}
 		}
 	} else {
+		batch := &pgx.Batch{}
+		for _, l := range asked {
+			batch.Queue(l.sql, l.args)
+		}
 		results := c.tx.SendBatch(ctx, batch)
 		for _, l := range asked {
 			if err := each(results.Query, l.row); err != nil {

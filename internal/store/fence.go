@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +26,7 @@ cross join tick_fence fence cross join fleet f join limits l on l.id = f.limits_
 func (s *Store) Offer(ctx context.Context) (tick.Slot, error) {
 	var slot tick.Slot
 	err := s.Pool.QueryRow(ctx, slotSQL, pgx.StrictNamedArgs{
-		"daemon": orNull(s.daemon), "carriers": append([]string{}, slices.Collect(maps.Keys(s.carriers))...),
+		"daemon": orNull(s.daemon), "carriers": s.carrierNames(),
 	}).Scan(&slot.At, &slot.Ticked, &slot.Left, &slot.Tick, &slot.Drainers, &slot.DialSlots, &slot.Help)
 	if err != nil {
 		return slot, fmt.Errorf("reading the slot: %w", err)

@@ -63,10 +63,6 @@ func (s *Store) SetLimits(ctx context.Context, l followup.Limits, by string) (be
 // says. It returns how many live daemons' environments differ from its own.
 func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree int, err error) {
 	host, _ := os.Hostname()
-	carriers := make([]string, 0, len(s.carriers))
-	for name := range s.carriers {
-		carriers = append(carriers, name)
-	}
 	limits, err := json.Marshal(own)
 	if err != nil {
 		return 0, err
@@ -75,7 +71,7 @@ func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree in
 	batch.Queue(`
 		insert into daemons (id, host, pid, carriers, limits) values (@id, @host, @pid, @carriers, @limits::text::jsonb)
 		on conflict (id) do update set seen_at = clock_timestamp()`,
-		pgx.StrictNamedArgs{"id": s.daemon, "host": host, "pid": os.Getpid(), "carriers": carriers, "limits": string(limits)})
+		pgx.StrictNamedArgs{"id": s.daemon, "host": host, "pid": os.Getpid(), "carriers": s.carrierNames(), "limits": string(limits)})
 	batch.Queue(`delete from daemons where seen_at < clock_timestamp() - interval '1 day'`)
 	batch.Queue(`delete from unfit_lines where until < clock_timestamp()`)
 	batch.Queue(`select limits from daemons where seen_at > clock_timestamp() - interval '20 seconds'`).Query(func(rows pgx.Rows) error {

@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -86,6 +88,11 @@ func (s *Store) With(c Config) *Store {
 		s.log = c.Log
 	}
 	return s
+}
+
+// carrierNames are the carriers that this daemon can call with; never nil, which is SQL's null.
+func (s *Store) carrierNames() []string {
+	return slices.AppendSeq([]string{}, maps.Keys(s.carriers))
 }
 
 // Close ends the connections.
