@@ -8,6 +8,7 @@ type Identity struct {
 	Number    Number
 	Extension string   // sent as tones after the answer: digits, * and #, and w for half a second's pause
 	Region    string   // ISO 3166 alpha-2, or "001" for numbers of no country
+	Place     string   // ISO 3166-2 where the number tells (US-FL), else its country; "" where it has none
 	Zones     []string // candidate IANA time zones, see ZonesOf
 	Kind      Kind     // "" where the identity was read back and not parsed
 }
@@ -16,7 +17,7 @@ type Identity struct {
 // The text that was typed is not needed, and no numbering plan is asked.
 func Restore(e164, extension, region string) Identity {
 	n := FromE164(e164)
-	return Identity{Number: n, Extension: extension, Region: region, Zones: ZonesOf(n)}
+	return Identity{Number: n, Extension: extension, Region: region, Place: PlaceOf(n, region), Zones: ZonesOf(n)}
 }
 
 // Kind is what a number is for, by its country's numbering plan.

@@ -100,11 +100,12 @@ func identify(n *phonenumbers.PhoneNumber, extension string) (Identity, Problem)
 	case phonenumbers.SHARED_COST:
 		return Identity{}, SharedCost
 	}
-	number := FromE164(e164)
+	number, region := FromE164(e164), phonenumbers.GetRegionCodeForNumber(n)
 	return Identity{
 		Number:    number,
 		Extension: extension,
-		Region:    phonenumbers.GetRegionCodeForNumber(n),
+		Region:    region,
+		Place:     PlaceOf(number, region),
 		Zones:     ZonesOf(number),
 		Kind:      kindOf(kind),
 	}, ""

@@ -335,19 +335,26 @@ func stable(t tester, raw, region string) {
 	if len(id.Extension) > 32 || strings.Trim(id.Extension, "0123456789*#w") != "" {
 		t.Fatalf("%q in %s: extension %q", raw, region, id.Extension)
 	}
+	country := id.Region
+	if country == worldwide {
+		country = ""
+	}
+	if in, _, _ := strings.Cut(id.Place, "-"); in != country {
+		t.Fatalf("%q in %s: in %q, of region %q", raw, region, id.Place, id.Region)
+	}
 	again := e164
 	if id.Extension != "" {
 		again += ";ext=" + id.Extension
 	}
 	other, p := parse(again, "")
 	if p != "" || other.Number != id.Number || other.Extension != id.Extension ||
-		other.Region != id.Region || other.Kind != id.Kind || !slices.Equal(other.Zones, id.Zones) {
+		other.Region != id.Region || other.Place != id.Place || other.Kind != id.Kind || !slices.Equal(other.Zones, id.Zones) {
 		t.Fatalf("%q in %s is %s ext %q, which reads as %s ext %q (%s)",
 			raw, region, e164, id.Extension, other.Number.E164(), other.Extension, p)
 	}
 	back := Restore(e164, id.Extension, id.Region)
 	back.Kind = id.Kind
-	if back.Number != id.Number || !slices.Equal(back.Zones, id.Zones) {
+	if back.Number != id.Number || back.Place != id.Place || !slices.Equal(back.Zones, id.Zones) {
 		t.Fatalf("%q in %s: restored as %v", raw, region, back)
 	}
 }

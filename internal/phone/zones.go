@@ -29,16 +29,13 @@ func ZonesOf(n Number) []string {
 // splitAreaCode knows the area codes of +1 that span zones. The number library places them by
 // exchange (the next three digits), with the larger part of the code for the exchanges it does
 // not list, and a number keeps its exchange when its owner moves within the area code. So every
-// zone of the area code is a candidate.
+// zone of the area code is a candidate, by the law or by the clocks of a town.
 //
 // Sources: the exchanges of libphonenumber 9.0.32 (a test derives the table from them anew), the
-// North American Numbering Plan's overlays, the zones of tzdata 2025b; read 2025-11.
+// North American Numbering Plan's overlays, the zones and remarks of tzdata 2025b, 49 CFR 71;
+// read 2025-11.
 func splitAreaCode(e164 string) []string {
-	national, found := strings.CutPrefix(e164, "+1")
-	if !found || len(national) < 3 {
-		return nil
-	}
-	switch national[:3] {
+	switch areaCode(e164) {
 	case "208", "986": // Idaho
 		return []string{"America/Boise", "America/Los_Angeles"}
 	case "219", "574": // northern Indiana
@@ -47,13 +44,15 @@ func splitAreaCode(e164 string) []string {
 		return []string{"America/Edmonton", "America/Fort_Nelson", "America/Vancouver"}
 	case "270", "364", "606": // Kentucky
 		return []string{"America/Chicago", "America/New_York"}
-	case "306", "474", "639": // Saskatchewan; Lloydminster keeps Alberta's time
-		return []string{"America/Edmonton", "America/Regina"}
-	case "308": // western Nebraska
+	case "306", "474", "639": // Saskatchewan; Lloydminster keeps Alberta's time, Creighton Manitoba's
+		return []string{"America/Edmonton", "America/Regina", "America/Winnipeg"}
+	case "308", "402", "531": // Nebraska; in the east Cody alone, which the library does not list
 		return []string{"America/Chicago", "America/Denver"}
+	case "334", "483": // south-eastern Alabama; Phenix City and its neighbours keep Georgia's time
+		return []string{"America/Chicago", "America/New_York"}
 	case "367", "418", "581": // eastern Québec; the Magdalen Islands and the lower north shore
 		return []string{"America/Halifax", "America/Toronto"}
-	case "423": // eastern Tennessee
+	case "423", "729": // eastern Tennessee
 		return []string{"America/Chicago", "America/New_York"}
 	case "448", "850": // the Florida panhandle
 		return []string{"America/Chicago", "America/New_York"}
