@@ -48,6 +48,9 @@ func (f folder) claim(ctx context.Context) (*claim, error) {
 func (c *claim) release() {
 	c.once.Do(func() {
 		_ = c.helper.Close()
+		// Unlocked, not only closed: a child that this process is just starting has its files
+		// until it is another program, and would keep the folder for as long.
+		_ = flock(c.owner, syscall.LOCK_UN)
 		_ = c.owner.Close()
 	})
 }
@@ -119,7 +122,9 @@ func holder(path string) string {
 	return "process " + pid
 }
 
-func tryLock(file *os.File) error {
+func tryLock(file *os.File) error { return flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }
+
+func flock(file *os.File, how int) error {
 	for {
 		// Through SyscallConn, because Fd would make the file a blocking one.
 		conn, err := file.SyscallConn()
@@ -127,7 +132,7 @@ func tryLock(file *os.File) error {
 			return err
 		}
 		var locked error
-		if err := conn.Control(func(fd uintptr) { locked = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) }); err != nil {
+		if err := conn.Control(func(fd uintptr) { locked = syscall.Flock(int(fd), how) }); err != nil {
 			return err
 		}
 		if !errors.Is(locked, syscall.EINTR) {
