@@ -17,10 +17,12 @@ package config
 
 import (
 	"log/slog"
+	"maps"
 	"time"
 
 	"chasephone/internal/followup"
 	"chasephone/internal/phone"
+	"chasephone/internal/rules"
 )
 
 // Config is the environment, read, checked and complete. Get one from Load.
@@ -80,13 +82,33 @@ type Intake struct {
 	KeyHours int    `env:"IDEMPOTENCY_KEY_HOURS" envDefault:"24" min:"1" max:"720" doc:"Hours for which a repeated Idempotency-Key gets the stored answer."`
 }
 
-// Gates are the settings of the gates that have some.
+// Gates are the settings of the gates that have some. Those that count calls hold beside the
+// limits of the calling rules: of two the stricter one binds.
 type Gates struct {
-	CallingHours bool `env:"GATE_CALLING_HOURS" envDefault:"on" doc:"Whether calls wait for the hours in which the person called may be called. With off, which the start says loudly, people are rung at night."`
+	// CallingHours is on, off, or the path of a file of rules. Decide by Rules.
+	CallingHours string `env:"GATE_CALLING_HOURS" envDefault:"on" form:"hours" accepts:"on, off, or the path of a rules file, which has a slash in it or ends in .yaml or .yml" doc:"The rules by which people may be called: when, how often, with whose consent. With on they are the built-in ones (config/calling_hours.yaml); a file of your own replaces them all. With off, which the start says loudly, there are none, and people are rung at night."`
+	// Rules are those that CallingHours names; nil with off.
+	Rules *rules.Set
 	// Countries is empty where unset: then a tenant's own region is what is allowed.
 	Countries    []string `env:"GATE_COUNTRIES" form:"regions" accepts:"two-letter ISO 3166 regions with commas between, such as US,CA" example:"US,CA" doc:"Regions whose numbers may be called. Unset: the tenant's own region only, which is PHONE_DEFAULT_REGION unless it has another."`
 	LineUnknowns int      `env:"GATE_LINE_UNKNOWNS" envDefault:"3" min:"0" max:"100" doc:"Unknown answers in a row after which a line is held; 0 is never."`
+
+	MaxPerNumber24H int           `env:"GATE_MAX_PER_NUMBER_24H" envDefault:"0" min:"0" max:"500" doc:"Calls to one number by one tenant in any 24 hours; 0 is no such limit."`
+	MaxPerNumber7D  int           `env:"GATE_MAX_PER_NUMBER_7D" envDefault:"0" min:"0" max:"500" doc:"Calls to one number by one tenant in any 7 days; 0 is no such limit."`
+	MaxPerNumber30D int           `env:"GATE_MAX_PER_NUMBER_30D" envDefault:"0" min:"0" max:"500" doc:"Calls to one number by one tenant in any 30 days; 0 is no such limit."`
+	MinGap          time.Duration `env:"GATE_MIN_GAP" envDefault:"0s" min:"0s" max:"720h" doc:"The least time between two calls to one number by one tenant; 0s is none."`
+	// CalledIn is hold or off.
+	CalledIn        string `env:"GATE_CALLED_IN" envDefault:"hold" oneof:"hold off" doc:"Whether a call is held for a person when the person to be called has reached the business since the follow-up was made."`
+	LineCallsAtOnce int    `env:"GATE_LINE_CALLS_AT_ONCE" envDefault:"0" min:"0" max:"10000" doc:"Calls of one line at the same time; 0 is no such limit."`
+	MaxPerTenantDay int    `env:"GATE_MAX_PER_TENANT_DAY" envDefault:"0" min:"0" max:"100000" doc:"Calls of one tenant in any 24 hours; 0 is no such limit."`
+	MaxPerMinute    int    `env:"GATE_MAX_PER_MINUTE" envDefault:"0" min:"0" max:"100000" doc:"Calls of the whole fleet in any minute; 0 is no such limit."`
+
+	settings map[string]string
 }
+
+// Settings are all that decides how the gates judge, by variable, to be compared with another
+// process's: GATE_CALLING_HOURS is told by what its rules say, wherever they were read from.
+func (g Gates) Settings() map[string]string { return maps.Clone(g.settings) }
 
 // Carriers are the telephone companies' accounts.
 type Carriers struct {

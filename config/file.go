@@ -15,23 +15,32 @@ const longestFile = 64 << 10
 // readFile reads a value from a file. Newlines at its end are not part of the value. A file
 // with nothing in it is an error: it was named for a reason, and its content is missing.
 func readFile(path string) (string, error) {
-	f, err := os.Open(path)
+	content, err := readBytes(path, longestFile)
 	if err != nil {
-		return "", withoutPath(err)
-	}
-	defer func() { _ = f.Close() }() // opened for reading, so nothing can be lost
-	content, err := io.ReadAll(io.LimitReader(f, longestFile+1))
-	if err != nil {
-		return "", withoutPath(err)
-	}
-	if len(content) > longestFile {
-		return "", fmt.Errorf("it is longer than %d bytes", longestFile)
+		return "", err
 	}
 	value := strings.TrimRight(string(content), "\r\n")
 	if value == "" {
 		return "", errors.New("it is empty")
 	}
 	return value, nil
+}
+
+// readBytes reads a file that has at most so many bytes.
+func readBytes(path string, longest int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading, so nothing can be lost
+	content, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if int64(len(content)) > longest {
+		return nil, fmt.Errorf("it is longer than %d bytes", longest)
+	}
+	return content, nil
 }
 
 // withoutPath is an error of the file system without the path, which may be a secret that

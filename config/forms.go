@@ -87,8 +87,20 @@ func cleanForm(form, raw string) (string, bool) {
 		return raw, printable.MatchString(raw)
 	case "e164":
 		return raw, e164.MatchString(raw)
+	case "hours":
+		return cleanHours(raw)
 	}
 	return "", false // a tag without a check accepts nothing; a test would notice
+}
+
+// cleanHours takes for a path only what looks like one: a word such as yes is not the name of a
+// file that somebody forgot to write.
+func cleanHours(raw string) (string, bool) {
+	if word, ok := cleanWord(raw, []string{rulesOn, rulesOff}); ok {
+		return word, true
+	}
+	looks := strings.Contains(raw, "/") || strings.HasSuffix(raw, ".yaml") || strings.HasSuffix(raw, ".yml")
+	return raw, looks && isText(raw) && raw == strings.TrimSpace(raw)
 }
 
 // isText reports whether a text is one line of UTF-8 without control characters.

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 
@@ -20,18 +22,20 @@ type Options struct {
 	// Demo rings nobody. CARRIER_ALLOW_LOOPBACK is on, and a carrier that is not on this very
 	// machine is left out, with a warning, though the environment has its credentials.
 	Demo bool
+	// Today is what the dates in a file of rules are checked against; the zero time is now.
+	Today time.Time
 }
 
 // Load reads an environment, given as os.Environ gives it. Besides it, only the files that
-// NAME_FILE variables name are read. The error, if any, is of type Mistakes and holds all
-// mistakes at once. An empty value is an unset one.
+// NAME_FILE variables and GATE_CALLING_HOURS name are read. The error, if any, is of type Mistakes
+// and holds all mistakes at once. An empty value is an unset one.
 func Load(environ []string, o Options) (Config, error) {
 	l := loader{
 		vars:  variables(),
 		set:   env.ToMap(environ),
 		clean: make(map[string]string),
 		from:  make(map[string]origin),
-		bad:   make(map[string]Mistake),
+		bad:   make(map[string]Mistakes),
 	}
 	ignored := l.ignore(o)
 	for _, v := range l.vars {
@@ -49,6 +53,8 @@ func Load(environ []string, o Options) (Config, error) {
 	}
 	c.ignored = ignored
 	c.complete(o)
+	l.readRules(&c.Gates, cmp.Or(o.Today, time.Now()))
+	c.Gates.settings = l.gateSettings(c.Gates)
 	l.judgeTogether(c, o)
 	if mistakes := l.mistakes(); len(mistakes) > 0 {
 		return Config{}, mistakes
@@ -72,10 +78,10 @@ func (c *Config) complete(o Options) {
 // loader is an environment on its way to a Config.
 type loader struct {
 	vars  []variable
-	set   map[string]string  // the environment as it is
-	clean map[string]string  // values that passed, or defaults, by variable
-	from  map[string]origin  // where the values came from, by variable
-	bad   map[string]Mistake // by variable; the first one found stands
+	set   map[string]string   // the environment as it is
+	clean map[string]string   // values that passed, or defaults, by variable
+	from  map[string]origin   // where the values came from, by variable
+	bad   map[string]Mistakes // by variable; the first finding stands
 }
 
 // origin is a value before it was cleaned, and the name that brought it.
@@ -137,9 +143,9 @@ func (l *loader) refuse(v variable, text string) Mistake {
 	return Mistake{v.name, v.show(from.raw), text}
 }
 
-func (l *loader) mark(v variable, m Mistake) {
-	if _, ok := l.bad[v.name]; !ok {
-		l.bad[v.name] = m
+func (l *loader) mark(v variable, found ...Mistake) {
+	if !l.isBad(v.name) {
+		l.bad[v.name] = found
 	}
 }
 
@@ -149,9 +155,7 @@ func (l *loader) mistakes() Mistakes {
 	known := make([]string, 0, 2*len(l.vars))
 	for _, v := range l.vars {
 		known = append(known, v.name)
-		if m, ok := l.bad[v.name]; ok {
-			found = append(found, m)
-		}
+		found = append(found, l.bad[v.name]...)
 	}
 	for _, v := range l.vars {
 		known = append(known, v.name+fileSuffix)

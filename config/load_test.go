@@ -45,7 +45,12 @@ func TestDefaults(t *testing.T) {
 	if got := c.Gates.Countries; len(got) != 0 {
 		t.Errorf("countries = %q, want the default region only", got)
 	}
-	if !c.Gates.CallingHours || c.Gates.LineUnknowns != 3 || c.Carriers.AllowLoopback || c.Carriers.Twilio.Configured() {
+	g := c.Gates
+	if g.MaxPerNumber24H != 0 || g.MaxPerNumber7D != 0 || g.MaxPerNumber30D != 0 || g.MinGap != 0 || g.LineCallsAtOnce != 0 ||
+		g.MaxPerTenantDay != 0 || g.MaxPerMinute != 0 || g.CalledIn != "hold" {
+		t.Errorf("limits of the gates: %+v", g)
+	}
+	if g.CallingHours != "on" || g.LineUnknowns != 3 || c.Carriers.AllowLoopback || c.Carriers.Twilio.Configured() {
 		t.Errorf("gates %+v, carriers %+v", c.Gates, c.Carriers)
 	}
 	if c.HTTP.Addr != "127.0.0.1:8080" || c.HTTP.MetricsAddr != "127.0.0.1:9464" || c.Carriers.Twilio.CallsPerSecond != 1 {
@@ -64,6 +69,8 @@ func TestEverythingSet(t *testing.T) {
 		"PHONE_FOLLOWUP_TICK=1.5s", "PHONE_FOLLOWUP_PER_TICK=100", "PHONE_FOLLOWUP_RETRY_AFTER=24h", "PHONE_FOLLOWUP_MAX_LATE_HOURS=72",
 		"PHONE_FOLLOWUP_DIAL_TIMEOUT=2m", "PHONE_FOLLOWUP_DIAL_SLOTS=4096", "PHONE_FOLLOWUP_DRAINERS=064", "PHONE_FOLLOWUP_QUARANTINE=1s",
 		"PHONE_DEFAULT_REGION=gb", "IDEMPOTENCY_KEY_HOURS=1", "GATE_CALLING_HOURS=off", "GATE_COUNTRIES=US, ca,US", "GATE_LINE_UNKNOWNS=0",
+		"GATE_MAX_PER_NUMBER_24H=3", "GATE_MAX_PER_NUMBER_7D=2", "GATE_MAX_PER_NUMBER_30D=500", "GATE_MIN_GAP=720h", "GATE_CALLED_IN=OFF",
+		"GATE_LINE_CALLS_AT_ONCE=10000", "GATE_MAX_PER_TENANT_DAY=100000", "GATE_MAX_PER_MINUTE=60",
 		"CARRIER_ALLOW_LOOPBACK=on", accountSID, authToken, "TWILIO_FROM=+14155550123",
 		"TWILIO_BASE_URL=http://localhost:4010/", "TWILIO_CALLS_PER_SECOND=0.5",
 	)
@@ -73,6 +80,11 @@ func TestEverythingSet(t *testing.T) {
 	}
 	if got := c.Limits(); got != want {
 		t.Errorf("Limits() = %+v, want %+v", got, want)
+	}
+	g := c.Gates
+	if g.MaxPerNumber24H != 3 || g.MaxPerNumber7D != 2 || g.MaxPerNumber30D != 500 || g.MinGap != 720*time.Hour || g.LineCallsAtOnce != 10000 ||
+		g.MaxPerTenantDay != 100000 || g.MaxPerMinute != 60 || g.CalledIn != "off" {
+		t.Errorf("limits of the gates: %+v", g)
 	}
 	for what, pair := range map[string][2]string{
 		"database":  {c.Database.URL.Reveal(), "host=/run/postgresql dbname=x"},
@@ -96,7 +108,9 @@ func TestEverythingSet(t *testing.T) {
 
 func TestEmptyIsUnset(t *testing.T) {
 	t.Parallel()
-	load(t, config.Options{}, databaseURL, "PHONE_FOLLOWUP_TICK=", "TWILIO_FROM=", "GATE_COUNTRIES=", "LOG_LEVEL_FILE=", "GATE_TYPO=")
+	load(t, config.Options{}, databaseURL, "PHONE_FOLLOWUP_TICK=", "TWILIO_FROM=", "GATE_COUNTRIES=", "LOG_LEVEL_FILE=", "GATE_TYPO=",
+		"GATE_CALLING_HOURS=", "GATE_MAX_PER_NUMBER_24H=", "GATE_MIN_GAP=", "GATE_CALLED_IN=")
+	load(t, config.Options{}, databaseURL, "GATE_MIN_GAP=0", "GATE_MAX_PER_MINUTE=0")
 }
 
 func TestAllMistakesAtOnceInOrder(t *testing.T) {
@@ -111,7 +125,7 @@ PHONE_FOLLOWUP_TICK is "0s": accepts a duration from 1s to 1h in whole milliseco
 PHONE_FOLLOWUP_DRAINERS is "none": accepts a whole number from 1 to 64
 TWILIO_ACCOUNT_SID is unset: accepts AC and then letters and digits, 34 characters with Twilio itself; it is needed with the others of Twilio
 TWILIO_CALLS_PER_SECOND is "-1": accepts a decimal number from 0 to 1000 with at most three places
-GATE_2 is "2": there is no such variable; did you mean GATE_COUNTRIES?
+GATE_2 is "2": there is no such variable; did you mean GATE_MIN_GAP?
 GATE_COUNTRY is "US": there is no such variable; did you mean GATE_COUNTRIES?
 GATE_WHATEVER is "1": there is no such variable; did you mean GATE_COUNTRIES?
 IDEMPOTENCY_HOURS is "3": there is no such variable; did you mean IDEMPOTENCY_KEY_HOURS?`

@@ -26,7 +26,7 @@ func TestAnyEnvironment(t *testing.T) {
 		)
 		value := rapid.OneOf(
 			rapid.SampledFrom([]string{
-				"", "on", "off", "1", "24", "1m", "10s", "US", "US,CA", "127.0.0.1:0", "https://example.com", "info", "json", "+14155550123",
+				"", "on", "off", "hold", "0", "calling_hours.yaml", "./load.go", "1", "24", "1m", "10s", "US", "US,CA", "127.0.0.1:0", "https://example.com", "info", "json", "+14155550123",
 				"AC0123456789abcdef0123456789abcdef", "postgres://localhost/x", "postgres://u:" + secret + "@h/x", secret,
 			}),
 			rapid.String(),
@@ -72,6 +72,10 @@ func checkBounds(t *rapid.T, c config.Config) {
 	if l.Tick < time.Second || l.Tick > time.Hour || l.PerTick < 1 || l.PerTick > 100 || l.MaxLate < time.Hour || l.MaxLate > 72*time.Hour ||
 		l.DialTimeout < time.Second || l.DialSlots < 1 || l.Drainers < 1 || l.Quarantine < time.Second || l.RetryAfter < time.Second {
 		t.Fatalf("limits out of bounds: %+v", l)
+	}
+	if g := c.Gates; (g.Rules == nil) != (g.CallingHours == "off") || g.MaxPerNumber24H > 500 || g.MinGap < 0 || g.MinGap > 720*time.Hour ||
+		g.CalledIn != "hold" && g.CalledIn != "off" {
+		t.Fatalf("gates: %+v", g)
 	}
 	if cps := c.Carriers.Twilio.CallsPerSecond; cps != 0 && (cps < 0.001 || cps > 1000) {
 		t.Fatalf("calls per second: %v", cps)

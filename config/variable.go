@@ -73,7 +73,11 @@ func (v variable) accepts() string {
 	lowest, highest := v.tag.Get("min"), v.tag.Get("max")
 	switch v.typ {
 	case reflect.TypeFor[time.Duration]():
-		return fmt.Sprintf("a duration from %s to %s in whole milliseconds, with its unit, such as %s", lowest, highest, v.preset)
+		such := v.preset
+		if such == lowest { // 0s shows nothing of how one is written
+			such = highest
+		}
+		return fmt.Sprintf("a duration from %s to %s in whole milliseconds, with its unit, such as %s", lowest, highest, such)
 	case reflect.TypeFor[int]():
 		return fmt.Sprintf("a whole number from %s to %s", lowest, highest)
 	case reflect.TypeFor[float64]():

@@ -13,7 +13,7 @@ func (c Config) Warnings() []string {
 		lines = append(lines, fmt.Sprintf(
 			"PHONE_FOLLOWUP_MAX_LATE_HOURS is %d: people may be rung up to %d hours after the time they were promised", h, h))
 	}
-	if !c.Gates.CallingHours {
+	if c.Gates.CallingHours == rulesOff {
 		lines = append(lines,
 			"GATE_CALLING_HOURS is off: people may be rung at any hour of the day and the night")
 	}

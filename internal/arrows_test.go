@@ -14,6 +14,7 @@ func TestArrows(t *testing.T) {
 	const (
 		followup = "followup"
 		phone    = "phone"
+		rules    = "rules"
 		gates    = "gates"
 		carrier  = "carrier"
 		drain    = "drain"
@@ -24,9 +25,10 @@ func TestArrows(t *testing.T) {
 	allowed := map[string][]string{
 		followup:         {},
 		phone:            {},
+		rules:            {},
 		"telemetry":      {},
 		"pgserver":       {},
-		gates:            {phone},
+		gates:            {phone, rules},
 		carrier:          {phone},
 		"carrier/twilio": {carrier, phone},
 		"carrier/sim":    {carrier, phone},

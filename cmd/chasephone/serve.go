@@ -156,7 +156,8 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 		defer samples.stop()
 	}
 	db.With(store.Config{
-		Daemon: d.id, Carriers: carriers, Unknowns: d.conf.Gates.LineUnknowns, Defaults: defaults(d.conf), Log: d.log,
+		Daemon: d.id, Carriers: carriers, Unknowns: d.conf.Gates.LineUnknowns,
+		Gates: gateOptions(d.conf), Settings: d.conf.Gates.Settings(), Defaults: defaults(d.conf), Log: d.log,
 	})
 	if err := d.enter(ctx, db); err != nil {
 		return err
@@ -166,7 +167,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	collector := store.NewCollector(db, d.registry)
 	drained := drain.New(drain.Config{
 		Store: db, Carriers: carriers,
-		Gates:    gates.Chain(gates.Options{HoursOff: !d.conf.Gates.CallingHours}),
+		Gates:    gates.Chain(gateOptions(d.conf)),
 		NewToken: uuid.NewString, Identify: identify,
 		Metrics: drain.NewMetrics(d.registry), Log: d.log,
 	})

@@ -62,7 +62,8 @@ type Candidate struct {
 type Decisions struct {
 	Decided []Decision
 	Paced   map[followup.LineID]time.Time // when each paced line takes its next call
-	Waited  int                           // rows that were moved on
+	Waited  int                           // rows that were moved on: there may be callable ones behind them
+	Shared  int                           // rows that wait for what those behind them need, too
 	Full    bool                          // Most was reached before the candidates were through
 	PacedTo time.Time                     // the earliest instant at which a line without room has some; zero: none
 }

@@ -18,6 +18,7 @@ import (
 	"chasephone/internal/gates"
 	"chasephone/internal/pgtest"
 	"chasephone/internal/phone"
+	"chasephone/internal/rules"
 	"chasephone/internal/store"
 )
 
@@ -67,7 +68,7 @@ type world struct {
 	db     *store.Store
 	limits followup.Limits
 	phones *scripted
-	hours  bool // the calling hours are asked
+	gates  gates.Options
 }
 
 func newWorld(t *testing.T, change func(*followup.Limits)) *world {
@@ -79,7 +80,7 @@ func newWorld(t *testing.T, change func(*followup.Limits)) *world {
 // newWorldIn is newWorld for one of several worlds of a test.
 func newWorldIn(t *testing.T, change func(*followup.Limits)) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), url: pgtest.URL(t), limits: followup.DefaultLimits(), phones: &scripted{rings: map[string]int{}}}
+	w := &world{t: t, ctx: t.Context(), url: pgtest.URL(t), limits: followup.DefaultLimits(), phones: &scripted{rings: map[string]int{}}, gates: gates.Options{HoursOff: true}}
 	w.db = w.connect()
 	w.limits.Tick = longTick(time.Now())
 	if change != nil {
@@ -110,11 +111,34 @@ func (w *world) connect() *store.Store {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(db.Close)
+	return w.with(db)
+}
+
+func (w *world) with(db *store.Store) *store.Store {
 	return db.With(store.Config{
-		Daemon: uuid.NewString(), Carriers: map[string]drain.Carrier{"scripted": w.phones}, Unknowns: 3,
+		Daemon: uuid.NewString(), Carriers: map[string]drain.Carrier{"scripted": w.phones}, Unknowns: 3, Gates: w.gates,
 		Defaults: store.Defaults{Region: "US"}, Log: slog.New(slog.DiscardHandler),
 	})
 }
+
+// gated gives every daemon of the world other gates.
+func (w *world) gated(o gates.Options) {
+	w.gates = o
+	w.with(w.db)
+}
+
+// rulesOf reads rules for a test.
+func rulesOf(t *testing.T, text string) *rules.Set {
+	t.Helper()
+	set, err := rules.Parse([]byte(text), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// daytime has people of the United States rung from eight to nine.
+const daytime = `rules: [{places: US, hours: {Mon-Sun: "08:00-21:00"}, source: a law, dated: 2025-11-01}]`
 
 // daemon is one drain of the fleet; slot works one slot and awaits its calls.
 func (w *world) daemon() *drain.Drain {
@@ -124,7 +148,7 @@ func (w *world) daemon() *drain.Drain {
 func (w *world) daemonOn(db drain.Store) *drain.Drain {
 	w.t.Helper()
 	d := drain.New(drain.Config{
-		Store: db, Carriers: map[string]drain.Carrier{"scripted": w.phones}, Gates: gates.Chain(gates.Options{HoursOff: !w.hours}),
+		Store: db, Carriers: map[string]drain.Carrier{"scripted": w.phones}, Gates: gates.Chain(w.gates),
 		NewToken: uuid.NewString, Identify: phone.Parse,
 		Log: slog.New(slog.DiscardHandler),
 	})

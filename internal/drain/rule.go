@@ -6,7 +6,6 @@ import (
 
 	"chasephone/internal/followup"
 	"chasephone/internal/gates"
-	"chasephone/internal/phone"
 )
 
 // paceAhead is how far ahead of its call's turn on a paced line an attempt is committed.
@@ -24,7 +23,14 @@ type Ruler struct {
 func (r Ruler) Rule(b Batch) Decisions {
 	d := Decisions{Paced: map[followup.LineID]time.Time{}}
 	taken := map[string]int{}
-	ringing := map[phone.Number]string{} // numbers this very claim is about to ring
+	begun := newBegun()
+	// What one row waits for by a limit that it shares with those behind it, they would too:
+	// they are left as they are, and not moved on one by one.
+	var closed struct {
+		tenants map[string]bool
+		lines   map[followup.LineID]bool
+	}
+	closed.tenants, closed.lines = map[string]bool{}, map[followup.LineID]bool{}
 	passes := 0
 	rooms := make(map[followup.LineID]LineRoom, len(b.Lines))
 	for id, room := range b.Lines {
@@ -32,22 +38,33 @@ func (r Ruler) Rule(b Batch) Decisions {
 	}
 	for i := range b.Candidates {
 		c := &b.Candidates[i]
-		if b.Taken[c.Tenant]+taken[c.Tenant] >= b.Limits.PerTick {
+		if b.Taken[c.Tenant]+taken[c.Tenant] >= b.Limits.PerTick || closed.tenants[c.Tenant] || closed.lines[c.Line] {
 			continue
 		}
 		if passes >= b.Most {
 			d.Full = true
 			break
 		}
-		if other, ok := ringing[c.Case.Number.Number]; ok {
-			c.Case.InCall = gates.Known(&gates.InCall{FollowUp: other, Dialing: true, Since: b.Now})
-		}
+		begun.tell(c, b.Now)
 		ruling, findings := gates.Judge(r.Gates, c.Case)
 		one := Decision{Candidate: c, Ruling: ruling, Findings: findings}
 		switch ruling.Kind() {
 		case gates.KindWait:
-			d.Waited++
 			d.Decided = append(d.Decided, one)
+			switch ruling.Code {
+			case gates.CodeFleetBudget: // nobody's row can pass before
+				d.Shared++
+				d.PacedTo = sooner(d.PacedTo, ruling.Until)
+				return d
+			case gates.CodeTenantBudget:
+				d.Shared++
+				closed.tenants[c.Tenant] = true
+			case gates.CodeLineBusy:
+				d.Shared++
+				closed.lines[c.Line] = true
+			default:
+				d.Waited++
+			}
 			continue
 		case gates.KindHold:
 			one.Asks = asks(c.Case.Approval, ruling.Holds)
@@ -66,7 +83,7 @@ func (r Ruler) Rule(b Batch) Decisions {
 				d.Paced[c.Line] = room.NextAt
 			}
 			passes++
-			ringing[c.Case.Number.Number] = c.ID
+			begun.add(c, begin)
 			one.Attempt = &attempt
 		}
 		taken[c.Tenant]++
@@ -129,7 +146,11 @@ func earliest(t time.Time, room LineRoom) time.Time {
 	if room.Every <= 0 || room.Bounded && room.Calls <= 0 { // only an answer makes room there
 		return t
 	}
-	at := room.NextAt.Add(-paceAhead)
+	return sooner(t, room.NextAt.Add(-paceAhead))
+}
+
+// sooner is the earlier of two instants; the zero one is none.
+func sooner(t, at time.Time) time.Time {
 	if t.IsZero() || at.Before(t) {
 		return at
 	}

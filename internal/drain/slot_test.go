@@ -9,6 +9,7 @@ import (
 
 	"chasephone/internal/carrier"
 	"chasephone/internal/followup"
+	"chasephone/internal/gates"
 )
 
 // R2: two per tenant and slot, by one daemon working the slot again and again.
@@ -67,7 +68,7 @@ func TestThreeDaemonsShareASlot(t *testing.T) {
 // R2, R3, row 40: rows that must wait take no place and hide nobody.
 func TestWaitingRowsSlowNobody(t *testing.T) {
 	w := newWorld(t, nil)
-	w.hours = true
+	w.gated(gates.Options{Rules: rulesOf(t, daytime)})
 	night, noon := zoneAt(time.Now(), 3), zoneAt(time.Now(), 12)
 	w.exec(`insert into lines (tenant_id, name, carrier, caller_number, held_until, held_for) values ('default', 'held', 'scripted', '+12125550124', 'infinity', 'by_hand')`)
 	w.dueOn("held", 100, 3*time.Hour, "held", noon)

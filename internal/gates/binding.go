@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 )
 
 // Words is the digest of what would be said: the script, and the URL that speaks where there is
@@ -17,6 +18,20 @@ func Words(script, url string) string {
 		h.Write([]byte(part))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// answers reports whether the approval was asked for about a reason. Somebody who called in again
+// did so after it was given: that is never what it was about. For the approval that follows it is
+// an ordinary contact.
+func (a *Approval) answers(code string) bool {
+	switch code {
+	case CodeCalledInAgain:
+		return false
+	case CodeCalledIn:
+		return slices.Contains(a.Reasons, CodeCalledIn) || slices.Contains(a.Reasons, CodeCalledInAgain)
+	default:
+		return slices.Contains(a.Reasons, code)
+	}
 }
 
 // differs names the first thing an approval bound that is no longer so; "" where it stands.

@@ -1,12 +1,16 @@
 package gates
 
 import (
+	"slices"
 	"strconv"
 	"time"
+
+	"chasephone/internal/rules"
 )
 
-// commonWithin is how far ahead an hour is looked for at which every candidate zone is open. It
-// is more than a week, so that no rule by weekday and no change of the clocks hides one.
+// commonWithin is how far ahead an hour is looked for at which every candidate zone is open by
+// every rule. It is more than a week, so that no rule by weekday and no change of the clocks
+// hides one, and nothing rings so late anyway.
 const commonWithin = 8 * 24 * time.Hour
 
 // Where a zone was taken from, under "zone_from".
@@ -17,20 +21,21 @@ const (
 )
 
 type hours struct {
-	window Window
-	text   string // of the window
-	zones  zones
+	rules *rules.Set
+	byDay []*rules.Rule // for a place without rules, where a person has said yes
+	zones zones
 }
 
 // callingHours waits for the hours in which people may be rung, by the clock of the person
 // called: the zone they confirmed, or the one a person approved; else every zone the number
-// allows must be open at once. No zone at all is for a person to decide.
-func callingHours(w Window, off bool) Gate {
+// allows must be open at once. Every rule that binds the call must be open. No zone at all is for
+// a person to decide, and so is a place of which nobody has read up the rules; their yes to such
+// a place holds by day.
+func callingHours(rs *rules.Set, off bool) Gate {
 	if off {
 		return Gate{GateCallingHours, func(Case) Verdict { return Pass{Grounds{Code: CodeHoursOff}} }}
 	}
-	w = w.orDefault()
-	h := &hours{window: w, text: w.String(), zones: zones{loaded: map[string]*time.Location{}}}
+	h := &hours{rules: rs, byDay: []*rules.Rule{rules.ByDay()}, zones: zones{loaded: map[string]*time.Location{}}}
 	return Gate{GateCallingHours, h.judge}
 }
 
@@ -47,31 +52,50 @@ func (h *hours) judge(c Case) Verdict {
 		}
 		return Hold{Grounds{CodeTimeZoneUnknown, on}}
 	}
-	until, ok := h.common(c.Now, locs)
+	bound := h.rules.For(c.Number.Place, c.Purpose)
+	decides := slices.IndexFunc(bound, func(r *rules.Rule) bool { return r.Hours != nil })
+	var code string // of a pass
+	if decides < 0 {
+		if a := c.Approval; a == nil || !a.answers(CodeNoRules) || a.differs(&c) != "" {
+			return Hold{Grounds{CodeNoRules, map[string]string{
+				"place": place(&c), "purpose": clean(c.Purpose),
+				// Whoever approves it should see what time it is there.
+				"zone": locs[0].String(), "zone_from": from, "local": onWall(c.Now, locs[0]),
+			}}}
+		}
+		bound, decides, code = h.byDay, 0, CodeNoRules
+	}
+	p := pairs{bound[decides:], locs}
+	until, ok := p.open(c.Now)
 	if !ok {
-		return Hold{Grounds{CodeNoCommonHours, map[string]string{
-			"zones": strconv.Itoa(len(locs)), "zone_from": from, "window": h.text,
-		}}}
+		r := bound[decides]
+		on := map[string]string{
+			"zones": strconv.Itoa(len(locs)), "zone_from": from, "window": r.Hours.String(),
+			"place": place(&c), "purpose": clean(c.Purpose),
+		}
+		cite(on, r)
+		return Hold{Grounds{CodeNoCommonHours, on}}
 	}
 
-	// The zone shown is one that is closed, where there is one.
-	shown := locs[0]
-	for _, loc := range locs {
-		if !h.window.contains(c.Now.In(loc)) {
-			shown = loc
-			break
-		}
+	r, loc, shut := p.closed(c.Now)
+	if shut != until.After(c.Now) { // asked in two ways they must agree, or somebody is rung at night
+		return broken(c, "whether the hours are open and when they open next contradict each other")
 	}
+	local := c.Now.In(loc)
 	on := map[string]string{
-		"zone": shown.String(), "zone_from": from, "local": c.Now.In(shown).Format("15:04"), "window": h.text,
+		"zone": loc.String(), "zone_from": from, "local": onWall(c.Now, loc), "window": r.Hours.On(local),
+		"place": place(&c), "purpose": clean(c.Purpose), "rule": r.Source, "dated": r.Dated,
 	}
 	if len(locs) > 1 {
 		on["zones"] = strconv.Itoa(len(locs))
 	}
-	if until.After(c.Now) {
+	if code != "" {
+		on["approved_by"], on["approval"] = clean(c.Approval.By), c.Approval.ID
+	}
+	if shut {
 		return Wait{Grounds{CodeOutsideHours, on}, until.UTC()}
 	}
-	return Pass{Grounds{On: on}}
+	return Pass{Grounds{code, on}}
 }
 
 // whose appends the zones whose clocks count, and says where they are from; or none, and the
@@ -101,19 +125,47 @@ func (h *hours) whose(c *Case, locs []*time.Location) (_ []*time.Location, from,
 	return locs, zoneFromNumber, ""
 }
 
-// common is the earliest instant from now on at which all zones are open. Each step goes to a
-// zone's own next opening, before which no common hour can lie, so none is missed.
-func (h *hours) common(now time.Time, locs []*time.Location) (time.Time, bool) {
-	t, agreed := now.Round(0), 0 // by the wall's clock, were it a reading of this machine's
+// pairs are each rule by each clock: all of them must be open at once.
+type pairs struct {
+	rules []*rules.Rule // the first has hours
+	locs  []*time.Location
+}
+
+// open is the earliest instant from now on at which all pairs are open. Each step goes to a
+// pair's own next opening, before which no common hour can lie, so none is missed.
+func (p pairs) open(now time.Time) (time.Time, bool) {
+	t := now.Round(0) // by the wall's clock, were it a reading of this machine's
 	limit := t.Add(commonWithin)
-	for i := 0; agreed < len(locs); i = (i + 1) % len(locs) {
-		if next := h.window.next(t.In(locs[i])); next.After(t) {
-			t, agreed = next, 0
+	all := len(p.rules) * len(p.locs)
+	for i, agreed := 0, 0; agreed < all; i, agreed = (i+1)%all, agreed+1 {
+		r, loc := p.rules[i/len(p.locs)], p.locs[i%len(p.locs)]
+		if r.Hours == nil {
+			continue
 		}
-		agreed++
-		if t.After(limit) {
+		next, ok := r.Hours.Next(t.In(loc), limit)
+		if !ok {
 			return time.Time{}, false
+		}
+		if next.After(t) {
+			t, agreed = next, 0
 		}
 	}
 	return t, true
 }
+
+// closed is the first pair that is closed now, or, where none is, the first of all and not shut.
+func (p pairs) closed(now time.Time) (_ *rules.Rule, _ *time.Location, shut bool) {
+	for _, r := range p.rules {
+		if r.Hours == nil {
+			continue
+		}
+		for _, loc := range p.locs {
+			if !r.Hours.Open(now.In(loc)) {
+				return r, loc, true
+			}
+		}
+	}
+	return p.rules[0], p.locs[0], false
+}
+
+func onWall(t time.Time, loc *time.Location) string { return t.In(loc).Format("15:04") }

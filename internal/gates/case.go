@@ -2,6 +2,7 @@ package gates
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"chasephone/internal/phone"
@@ -23,13 +24,22 @@ type Case struct {
 	Purpose       string
 	Script        string
 
-	NeedsApproval bool // by the row or by the tenant's policy
+	Promised time.Time // when the follow-up was made; zero for a call that nobody promised
+
+	NeedsApproval bool   // says the row
+	Policy        Policy // of its tenant
 	Line          Line
 	Approval      *Approval // the newest decided "approved" and not spent; nil where none
 	ApprovalErr   error     // why Approval could not be loaded; then holds wait, for a person may have answered them
 
-	OptOut Fact[*OptOut] // nil: none
-	InCall Fact[*InCall] // nil: no other call with this number is under way
+	OptOut   Fact[*OptOut]   // nil: none
+	InCall   Fact[*InCall]   // nil: no other call with this number is under way
+	Calls    Fact[Calls]     // with this number, of this tenant
+	CalledIn Fact[*CalledIn] // nil: the person has not reached the tenant
+	Consent  Fact[*Consent]  // to calls for this purpose; nil: none on file
+
+	TenantDay   Fact[Spent] // calls of the tenant in 24 hours
+	FleetMinute Fact[Spent] // calls of everybody in a minute
 }
 
 // judgeable reports whether there is a number to judge. Where there is none only the number
@@ -69,9 +79,64 @@ type OptOut struct {
 // InCall is another follow-up's call with the same number.
 type InCall struct {
 	FollowUp string // its id
-	Dialing  bool   // being asked of the carrier now; otherwise placed, without a final status
+	Dialing  bool   // being asked of the carrier now; otherwise (perhaps) placed, without a final status
 	Since    time.Time
+	Ends     time.Time // from then on it counts no longer, unless it is being asked for
 }
+
+// Calls are those with one number that may have rung it: ours, and others that were reported.
+type Calls struct {
+	At     []time.Time // the newest first; at least as many as the largest cap, where there are
+	Talked time.Time   // when the newest one that reached somebody began; zero: none did
+}
+
+// newestFirst are the calls in that order, whoever loaded them.
+func (c Calls) newestFirst() []time.Time {
+	newest := func(a, b time.Time) int { return b.Compare(a) }
+	if slices.IsSortedFunc(c.At, newest) {
+		return c.At
+	}
+	return slices.SortedFunc(slices.Values(c.At), newest)
+}
+
+// CalledIn is the newest call or message of the person to the tenant.
+type CalledIn struct {
+	At     time.Time
+	Source string // who says so
+}
+
+// Consent is on file for one tenant, number and purpose.
+type Consent struct {
+	Source string
+	Since  time.Time
+}
+
+// How long a call counts against a limit.
+const (
+	InTenantDay   = 24 * time.Hour
+	InFleetMinute = time.Minute
+	OnLine        = 2 * time.Hour // without a final status it is taken to go on for so long
+)
+
+// Spent is how much of a limit is used up.
+type Spent struct {
+	Calls   int       // counted up to the limit
+	FreesAt time.Time // when the first of them no longer counts; zero: there are none
+}
+
+// Policy says which calls of a tenant a person must see first.
+type Policy string
+
+// The policies. The zero Policy is PolicyRow.
+const (
+	PolicyRow       Policy = "row"        // those that say so
+	PolicyNever     Policy = "never"      // none, whatever they say
+	PolicyFirstCall Policy = "first_call" // those that say so, and the first to a number
+	PolicyAlways    Policy = "always"     // all
+)
+
+// Policies lists them.
+func Policies() []Policy { return []Policy{PolicyRow, PolicyNever, PolicyFirstCall, PolicyAlways} }
 
 // Line is what the call would go out on, as the claim found it.
 type Line struct {
@@ -86,6 +151,7 @@ type Line struct {
 	HeldUntil  time.Time
 	HeldFor    string // code of the hold
 	Stopped    bool
+	Calls      Fact[Spent] // calls on it at once: without an end yet, for two hours at most
 }
 
 // Approval is a person's yes. It binds the number, the line, its caller number and the words.

@@ -16,8 +16,9 @@ const (
 )
 
 // storable gives a finding's grounds as the ledger can hold them: valid UTF-8, no control
-// characters (PostgreSQL refuses U+0000), no endless text. It copies only what it must change.
-func storable(on map[string]string) map[string]string {
+// characters (PostgreSQL refuses U+0000), no endless text. It copies only what it must change,
+// and says whether it changed nothing.
+func storable(on map[string]string) (_ map[string]string, same bool) {
 	var out map[string]string
 	for k, v := range on {
 		s := printable(v)
@@ -33,12 +34,15 @@ func storable(on map[string]string) map[string]string {
 		out[k] = s
 	}
 	if out != nil {
-		return out
+		return out, false
 	}
-	return on
+	return on, true
 }
 
 func printable(s string) string {
+	if plain(s) {
+		return s
+	}
 	fine := len(s) <= maxValue && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
 	if fine {
 		return s
@@ -58,6 +62,9 @@ func printable(s string) string {
 // clean makes text that somebody else wrote (an error, a name, a source) fit for the ledger,
 // which holds no number: what may be one becomes a #.
 func clean(s string) string {
+	if plain(s) && fewDigits(s) {
+		return strings.TrimSpace(s)
+	}
 	runes := []rune(strings.ToValidUTF8(s, string(utf8.RuneError)))
 	var b strings.Builder
 	for i := 0; i < len(runes); {
@@ -70,6 +77,27 @@ func clean(s string) string {
 		i += max(end, 1)
 	}
 	return strings.TrimSpace(printable(b.String()))
+}
+
+// plain reports whether a text is short, printable ASCII: nearly every one is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return len(s) <= maxValue
+}
+
+// fewDigits reports whether a plain text has too few digits for any part of a telephone number.
+func fewDigits(s string) bool {
+	digits := 0
+	for i := range len(s) {
+		if s[i] >= '0' && s[i] <= '9' {
+			digits++
+		}
+	}
+	return digits < min(phoneLike, digitRun)
 }
 
 // grouped measures the digits a text begins with, together with what groups digits between

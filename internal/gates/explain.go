@@ -26,8 +26,11 @@ func sentence(v Verdict) string {
 func Explain(code string, on map[string]string) string {
 	switch code {
 	case "":
-		if on["zone"] != "" {
+		switch {
+		case on["zone"] != "":
 			return "inside calling hours: " + clockSentence(on)
+		case on["consent"] != "":
+			return "consent is on file" + after(" since ", on["since"]) + after(", from ", on["consent"])
 		}
 		return "nothing against it"
 	case CodeFactsUnavailable:
@@ -43,20 +46,40 @@ func Explain(code string, on map[string]string) string {
 			after(", allowed ", on["allowed"])
 	case CodeDoNotCall:
 		return "do not call: an opt-out" + after(" since ", on["since"]) + after(", from ", on["source"]) + after(", for ", on["scope"])
+	case CodeNoConsent:
+		return "a rule wants consent, and none is on file" + citation(on) + unanswered(on)
 	case CodeOutsideHours:
 		return "outside calling hours: " + clockSentence(on)
+	case CodeNoRules:
+		return noRulesSentence(on) + unanswered(on)
 	case CodeTimeZoneUnknown:
 		return zoneSentence(on) + unanswered(on)
 	case CodeNoCommonHours:
-		return "no common calling hours within 8 days" + after(", open ", dashed(on["window"])) +
-			after(", zones this number may be in: ", on["zones"]) + unanswered(on)
+		return "no common calling hours within 8 days" + after(", ", opening(on["window"])) +
+			after(", zones this number may be in: ", on["zones"]) + citation(on) + unanswered(on)
 	case CodeHoursOff:
 		return "calling hours are not checked"
+	case CodeTooManyCalls:
+		return "as many calls to this number as are allowed" + after(": ", on["cap"]) +
+			after(", the oldest of them at ", on["since"]) + citation(on)
+	case CodeTooSoon:
+		return gapSentence(on) + citation(on)
 	case CodeInACall:
 		return "another call with this number is under way" + after(": follow-up ", on["follow_up"]) +
 			after(", ", on["state"]) + after(" since ", on["since"])
+	case CodeCalledIn:
+		return "the person has reached us since this call was promised" + contactSentence(on) + unanswered(on)
+	case CodeCalledInAgain:
+		return "the person has reached us since this call was approved" + contactSentence(on) + unanswered(on)
 	case CodeApprovalRequired:
+		if on["by"] == byTenant {
+			return "a person must approve every call of this tenant" + unanswered(on)
+		}
 		return "a person must approve this call" + unanswered(on)
+	case CodeFirstCall:
+		return "a person must approve this tenant's first call to a number" + unanswered(on)
+	case CodeApprovalWaived:
+		return "the follow-up asks for approval, and its tenant waives it"
 	case CodeNoWords:
 		return "there is nothing to say: no script, and the line has no URL that speaks"
 	case CodeScriptTooLong:
@@ -65,6 +88,12 @@ func Explain(code string, on map[string]string) string {
 		return "there is no line of this name" + after(": ", on["line"])
 	case CodeLineNotReady:
 		return "the line" + after(" ", on["line"]) + " is not ready: " + causeSentence(on["cause"])
+	case CodeLineBusy:
+		return "the line" + after(" ", on["line"]) + " is busy: as many calls at once as are allowed" + after(", ", on["at_once"])
+	case CodeTenantBudget:
+		return "the tenant has used up its calls" + budgetSentence(on)
+	case CodeFleetBudget:
+		return "the whole fleet has used up its calls" + budgetSentence(on)
 	default:
 		if s := problemSentence(code); s != "" {
 			return s
@@ -83,11 +112,62 @@ func problemSentence(code string) string {
 }
 
 func clockSentence(on map[string]string) string {
-	s := cmp.Or(on["local"], "some time") + " in " + cmp.Or(on["zone"], "the person's zone") + after(", open ", dashed(on["window"]))
+	s := cmp.Or(on["local"], "some time") + " in " + cmp.Or(on["zone"], "the person's zone") + after(", ", opening(on["window"]))
 	if on["zones"] != "" {
 		s += ", one of " + on["zones"] + " zones this number may be in"
 	}
+	return s + citation(on)
+}
+
+// opening says a day's hours, or that there are none.
+func opening(window string) string {
+	if window == "" || strings.HasPrefix(window, "closed") {
+		return after("that day ", window)
+	}
+	return "open " + strings.ReplaceAll(window, "-", "–")
+}
+
+// citation is the rule that decided, and for whom it was asked.
+func citation(on map[string]string) string {
+	if on["rule"] == "" {
+		return ""
+	}
+	s := " (rule: " + on["rule"] + after(", read ", on["dated"])
+	if on["place"] != "" {
+		s += ", for " + on["place"] + after(", ", on["purpose"])
+	}
+	return s + ")"
+}
+
+func noRulesSentence(on map[string]string) string {
+	s := "no rule says when people may be called"
+	switch on["place"] {
+	case "":
+	case noPlace:
+		s += " where this number may be"
+	default:
+		s += " in " + on["place"]
+	}
+	if on["zone"] != "" {
+		s += "; it is " + cmp.Or(on["local"], "some time") + " in " + on["zone"]
+	}
 	return s
+}
+
+func gapSentence(on map[string]string) string {
+	s := "too soon after the last call to this number"
+	if on["after"] == afterTalk {
+		s = "too soon after a call to this number that reached somebody"
+	}
+	return s + after(", at ", on["since"]) + after("; the gap is ", on["gap"])
+}
+
+func contactSentence(on map[string]string) string {
+	return after(", at ", on["at"]) + after(", says ", on["source"])
+}
+
+func budgetSentence(on map[string]string) string {
+	return after(": ", on["limit"]) + after(" in ", on["window"])
 }
 
 func zoneSentence(on map[string]string) string {
@@ -131,5 +211,3 @@ func after(lead, value string) string {
 	}
 	return lead + value
 }
-
-func dashed(window string) string { return strings.Replace(window, "-", "–", 1) }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"chasephone/internal/rules"
 )
 
 // Gate is one reason not to place a call. Its name is in Names.
@@ -17,38 +19,59 @@ const (
 	GateNumber       = "number"
 	GateCountry      = "country"
 	GateDoNotCall    = "do_not_call"
+	GateConsent      = "consent"
 	GateCallingHours = "calling_hours"
+	GateCaps         = "caps"
+	GateGap          = "gap"
 	GateInACall      = "in_a_call"
+	GateCalledIn     = "called_in"
 	GateApproval     = "approval"
 	GateWords        = "words"
 	GateLine         = "line"
+	GateBudget       = "budget"
 )
 
-// Options are what the chain is built with.
+// Options are what the chain is built with. A limit of 0 is none.
 type Options struct {
-	Hours    Window // in every candidate zone; the zero Window is 08:00-21:00
-	HoursOff bool   // ring at any hour
+	Rules    *rules.Set // with none, and hours not off, every call is held for a person
+	HoursOff bool       // ring at any hour, as often, and without consent: no rule is asked
+
+	Caps            rules.Caps    // calls to one number, beside those of the rules
+	MinGap          time.Duration // between two calls to one number
+	CalledInOff     bool          // ring those who have reached us meanwhile, too
+	LineCallsAtOnce int
+	MaxPerTenantDay int // in any 24 hours
+	MaxPerMinute    int // of the whole fleet, in any minute
 }
 
 // Chain is every gate, each asked each time. The order decides nothing; it is the order people
 // read findings in.
 func Chain(o Options) []Gate {
+	if o.HoursOff {
+		o.Rules = nil
+	}
 	return []Gate{
 		number(),
 		country(),
 		doNotCall(),
-		callingHours(o.Hours, o.HoursOff),
+		consent(o.Rules),
+		callingHours(o.Rules, o.HoursOff),
+		caps(o.Rules, o.Caps),
+		gap(o.Rules, o.MinGap),
 		inACall(),
+		calledIn(o.CalledInOff),
 		approval(),
 		words(),
-		line(),
+		line(o.LineCallsAtOnce),
+		budget(o.MaxPerTenantDay, o.MaxPerMinute),
 	}
 }
 
 // Names lists the gates' names: the closed set of a metric's label.
 func Names() []string {
 	return []string{
-		GateNumber, GateCountry, GateDoNotCall, GateCallingHours, GateInACall, GateApproval, GateWords, GateLine,
+		GateNumber, GateCountry, GateDoNotCall, GateConsent, GateCallingHours, GateCaps, GateGap,
+		GateInACall, GateCalledIn, GateApproval, GateWords, GateLine, GateBudget,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chasephone/internal/phone"
+	"chasephone/internal/rules"
 )
 
 func at(s string) time.Time {
@@ -30,13 +31,20 @@ func good() Case {
 		RetryAfter: time.Hour,
 		Number:     id,
 		Countries:  []string{"US"},
+		Purpose:    rules.Requested,
+		Promised:   at("2026-10-05T12:00:00Z"),
 		Script:     "You asked us to call.",
 		Line: Line{
 			Name: "default", Exists: true, Carrier: "sim", Configured: true,
-			Caller: phone.FromE164("+14155550123"),
+			Caller: phone.FromE164("+14155550123"), Calls: Known(Spent{}),
 		},
-		OptOut: Known[*OptOut](nil),
-		InCall: Known[*InCall](nil),
+		OptOut:      Known[*OptOut](nil),
+		InCall:      Known[*InCall](nil),
+		Calls:       Known(Calls{}),
+		CalledIn:    Known[*CalledIn](nil),
+		Consent:     Known[*Consent](nil),
+		TenantDay:   Known(Spent{}),
+		FleetMinute: Known(Spent{}),
 	}
 }
 
@@ -69,6 +77,11 @@ func testGate(t *testing.T, g Gate, tests []gateTest) {
 			}
 		})
 	}
+}
+
+// notLoaded is what a gate says that asks for a fact which nobody loaded.
+func notLoaded() Verdict {
+	return Wait{Grounds{CodeFactsUnavailable, map[string]string{"cause": "it was not loaded"}}, at("2026-10-06T16:05:00Z")}
 }
 
 func noNumber(c *Case) { c.Number, c.Problem = phone.Identity{}, phone.Emergency }
@@ -120,41 +133,76 @@ func TestDoNotCall(t *testing.T) {
 			c.OptOut = Known[*OptOut](nil)
 			c.OptOut.Err = errors.New("half read")
 		}, Wait{Grounds{CodeFactsUnavailable, map[string]string{"cause": "half read"}}, at("2026-10-06T16:05:00Z")}},
-		{"never loaded", func(c *Case) { c.OptOut = Fact[*OptOut]{} }, Wait{
-			Grounds{CodeFactsUnavailable, map[string]string{"cause": "it was not loaded"}}, at("2026-10-06T16:05:00Z"),
-		}},
+		{"never loaded", func(c *Case) { c.OptOut = Fact[*OptOut]{} }, notLoaded()},
 		{"no number", noNumber, Pass{Grounds{Code: CodeNoNumber}}},
 	})
 }
 
 func TestInACall(t *testing.T) {
-	call := &InCall{FollowUp: "0199a", Since: at("2026-10-06T15:59:00Z")}
-	dialing := *call
-	dialing.Dialing = true
-	busy := func(state string) Verdict {
-		return Wait{
-			Grounds{CodeInACall, map[string]string{"follow_up": "0199a", "state": state, "since": "2026-10-06T15:59:00Z"}},
-			at("2026-10-06T16:05:00Z"),
+	call := func(dialing bool, ends string) func(*Case) {
+		return func(c *Case) {
+			other := &InCall{FollowUp: "0199a", Dialing: dialing, Since: at("2026-10-06T15:59:00Z")}
+			if ends != "" {
+				other.Ends = at(ends)
+			}
+			c.InCall = Known(other)
 		}
+	}
+	busy := func(state, until string) Verdict {
+		return Wait{Grounds{CodeInACall, map[string]string{"follow_up": "0199a", "state": state, "since": "2026-10-06T15:59:00Z"}}, at(until)}
 	}
 	testGate(t, inACall(), []gateTest{
 		{"none", nil, Pass{}},
-		{"placed", func(c *Case) { c.InCall = Known(call) }, busy("placed")},
-		{"dialing", func(c *Case) { c.InCall = Known(&dialing) }, busy("dialing")},
+		{"placed", call(false, ""), busy("placed", "2026-10-06T16:05:00Z")},
+		{"placed, for long yet", call(false, "2026-10-06T17:59:00Z"), busy("placed", "2026-10-06T16:05:00Z")},
+		{"placed, ends soon", call(false, "2026-10-06T16:02:00Z"), busy("placed", "2026-10-06T16:02:00Z")},
+		{"placed, about to end", call(false, "2026-10-06T16:00:00.000001Z"), busy("placed", "2026-10-06T16:00:00.000001Z")},
+		{"placed, ends now", call(false, "2026-10-06T16:00:00Z"), Pass{}},
+		{"placed, has ended", call(false, "2026-10-06T15:00:00Z"), Pass{}},
+		{"dialing", call(true, ""), busy("dialing", "2026-10-06T16:05:00Z")},
+		{"dialing, whenever it would end", call(true, "2026-10-06T15:00:00Z"), busy("dialing", "2026-10-06T16:05:00Z")},
+		{"dialing, ends soon", call(true, "2026-10-06T16:02:00Z"), busy("dialing", "2026-10-06T16:05:00Z")},
 		{"unknown", func(c *Case) { c.InCall = Unknown[*InCall](errors.New("deadlock detected (SQLSTATE 40P01)")) }, Wait{
 			Grounds{CodeFactsUnavailable, map[string]string{"cause": "deadlock detected (SQLSTATE 40P01)"}}, at("2026-10-06T16:05:00Z"),
 		}},
-		{"never loaded", func(c *Case) { c.InCall = Fact[*InCall]{} }, Wait{
-			Grounds{CodeFactsUnavailable, map[string]string{"cause": "it was not loaded"}}, at("2026-10-06T16:05:00Z"),
-		}},
+		{"never loaded", func(c *Case) { c.InCall = Fact[*InCall]{} }, notLoaded()},
 		{"no number", noNumber, Pass{Grounds{Code: CodeNoNumber}}},
 	})
 }
 
 func TestApproval(t *testing.T) {
+	policy := func(p Policy, asks bool, calls ...time.Time) func(*Case) {
+		return func(c *Case) { c.Policy, c.NeedsApproval, c.Calls = p, asks, Known(Calls{At: calls}) }
+	}
+	required := func(by string) Verdict {
+		return Hold{Grounds{CodeApprovalRequired, map[string]string{"by": by}}}
+	}
+	long := at("2020-01-01T00:00:00Z")
 	testGate(t, approval(), []gateTest{
 		{"not asked", nil, Pass{}},
-		{"asked", func(c *Case) { c.NeedsApproval = true }, Hold{Grounds{Code: CodeApprovalRequired}}},
+		{"asked", func(c *Case) { c.NeedsApproval = true }, required("row")},
+		{"row", policy(PolicyRow, false), Pass{}},
+		{"row, asked", policy(PolicyRow, true), required("row")},
+		{"never", policy(PolicyNever, false), Pass{}},
+		{"never, asked", policy(PolicyNever, true), Pass{Grounds{Code: CodeApprovalWaived}}},
+		{"always", policy(PolicyAlways, false), required("tenant")},
+		{"always, asked", policy(PolicyAlways, true), required("tenant")},
+		{"the first call", policy(PolicyFirstCall, false), Hold{Grounds{CodeFirstCall, map[string]string{"by": "tenant"}}}},
+		{"the second, however long ago the first", policy(PolicyFirstCall, false, long), Pass{}},
+		{"the second, asked", policy(PolicyFirstCall, true, long), required("row")},
+		{"the first, asked: once is enough", policy(PolicyFirstCall, true), required("row")},
+		{"nobody knows whether it is the first", func(c *Case) {
+			c.Policy, c.Calls = PolicyFirstCall, Unknown[Calls](errors.New("timeout"))
+		}, Wait{Grounds{CodeFactsUnavailable, map[string]string{"cause": "timeout"}}, at("2026-10-06T16:05:00Z")}},
+		{"asked, whether or not it is the first", func(c *Case) {
+			c.Policy, c.NeedsApproval, c.Calls = PolicyFirstCall, true, Fact[Calls]{}
+		}, required("row")},
+		{"nobody asks which it is", func(c *Case) { c.Calls = Fact[Calls]{} }, Pass{}},
+		{"a word nobody knows", policy("sometimes", false), required("tenant")},
+		{"the first call to no number", func(c *Case) {
+			noNumber(c)
+			c.Policy = PolicyFirstCall
+		}, Pass{Grounds{Code: CodeNoNumber}}},
 	})
 }
 
@@ -171,39 +219,6 @@ func TestWordsGate(t *testing.T) {
 		{"too long, but not spoken", func(c *Case) {
 			c.Script, c.Line.TooLong, c.Line.URL = "ééééé", true, "https://example.com/voice"
 		}, Pass{}},
-	})
-}
-
-func TestLine(t *testing.T) {
-	notReady := func(until, cause string) Verdict {
-		return Wait{Grounds{CodeLineNotReady, map[string]string{"cause": cause, "line": "default"}}, at(until)}
-	}
-	testGate(t, line(), []gateTest{
-		{"ready", nil, Pass{}},
-		{"named and not there", func(c *Case) { c.Line = Line{Name: "sales", Named: true} }, Refuse{
-			Grounds{CodeUnknownLine, map[string]string{"line": "sales"}},
-		}},
-		{"named by a telephone number", func(c *Case) { c.Line = Line{Name: "+14155550123", Named: true} }, Refuse{
-			Grounds{CodeUnknownLine, map[string]string{"line": "+#"}},
-		}},
-		{"no default", func(c *Case) { c.Line = Line{} }, Wait{
-			Grounds{CodeLineNotReady, map[string]string{"cause": CauseNoLine}}, at("2026-10-06T17:00:00Z"),
-		}},
-		{"stopped", func(c *Case) { c.Line.Stopped = true }, notReady("2026-10-06T17:00:00Z", CauseStopped)},
-		{"no credentials", func(c *Case) { c.Line.Configured = false }, notReady("2026-10-06T17:00:00Z", CauseCarrierNotConfigured)},
-		{"held", func(c *Case) {
-			c.Line.HeldUntil, c.Line.HeldFor = at("2026-10-06T16:20:00Z"), "three_unknown"
-		}, notReady("2026-10-06T16:20:00Z", "three_unknown")},
-		{"held for no reason given", func(c *Case) { c.Line.HeldUntil = at("2026-10-06T16:20:00Z") }, notReady("2026-10-06T16:20:00Z", "held")},
-		{"held until now", func(c *Case) { c.Line.HeldUntil, c.Line.HeldFor = c.Now, "busy" }, Pass{}},
-		{"stopped, and held for longer", func(c *Case) {
-			c.Line.Stopped, c.Line.HeldUntil, c.Line.HeldFor = true, at("2026-10-06T19:00:00Z"), "busy"
-		}, notReady("2026-10-06T19:00:00Z", "busy")},
-		{"stopped, and held for less", func(c *Case) {
-			c.Line.Stopped, c.Line.HeldUntil, c.Line.HeldFor = true, at("2026-10-06T16:20:00Z"), "busy"
-		}, notReady("2026-10-06T17:00:00Z", CauseStopped)},
-		{"another hour", func(c *Case) { c.Line.Stopped, c.RetryAfter = true, 2*time.Hour }, notReady("2026-10-06T18:00:00Z", CauseStopped)},
-		{"no hour loaded", func(c *Case) { c.Line.Stopped, c.RetryAfter = true, 0 }, notReady("2026-10-06T17:00:00Z", CauseStopped)},
 	})
 }
 

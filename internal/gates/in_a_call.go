@@ -2,7 +2,8 @@ package gates
 
 import "time"
 
-// inACallRetry is how long a call waits while another with the same number is under way.
+// inACallRetry is how long a call waits while another with the same number is under way, at a
+// time: nobody knows how long that one will take.
 const inACallRetry = 5 * time.Minute
 
 // inACall keeps two follow-ups from ringing one telephone at once.
@@ -18,14 +19,20 @@ func inACall() Gate {
 		case other == nil:
 			return Pass{}
 		}
-		state := "placed"
-		if other.Dialing {
-			state = "dialing"
+		state, until := "dialing", c.Now.Add(inACallRetry)
+		if !other.Dialing {
+			state = "placed"
+			if ends := other.Ends; !ends.IsZero() {
+				if !ends.After(c.Now) {
+					return Pass{}
+				}
+				until = earlier(until, ends)
+			}
 		}
 		return Wait{Grounds{CodeInACall, map[string]string{
 			"follow_up": other.FollowUp,
 			"state":     state,
 			"since":     other.Since.UTC().Format(time.RFC3339),
-		}}, c.Now.Add(inACallRetry)}
+		}}, until}
 	}}
 }

@@ -41,23 +41,23 @@ func Judge(gs []Gate, c Case) (Ruling, []Finding) {
 	}
 	findings := make([]Finding, len(gs))
 	for i, g := range gs {
-		findings[i] = Finding{g.Name, checked(answered(ask(g, c), &c), &c)}
+		findings[i] = Finding{g.Name, checked(answered(ask(g, &c), &c), &c)}
 	}
 	return rule(findings), findings
 }
 
 // ask keeps a gate that breaks from taking the daemon along, or from passing.
-func ask(g Gate, c Case) (v Verdict) {
+func ask(g Gate, c *Case) (v Verdict) {
 	defer func() {
 		if r := recover(); r != nil {
-			v = broken(c, fmt.Sprint(r))
+			v = broken(*c, fmt.Sprint(r))
 		}
 	}()
-	switch v := g.Judge(c).(type) {
+	switch v := g.Judge(*c).(type) {
 	case Pass, Wait, Hold, Refuse:
 		return v
 	default: // nil, or a pointer to one of them
-		return broken(c, "it gave no verdict")
+		return broken(*c, "it gave no verdict")
 	}
 }
 
@@ -78,7 +78,7 @@ func answered(v Verdict, c *Case) Verdict {
 		return unavailable(*c, c.ApprovalErr)
 	}
 	a := c.Approval
-	if !holds || a == nil || !slices.Contains(a.Reasons, h.Code) {
+	if !holds || a == nil || !a.answers(h.Code) {
 		return v
 	}
 	on := make(map[string]string, len(h.On)+3)
@@ -98,7 +98,8 @@ func answered(v Verdict, c *Case) Verdict {
 // checked keeps out of a verdict what the ledger cannot hold, and waits in the future.
 func checked(v Verdict, c *Case) Verdict {
 	g := v.grounds()
-	g.On = storable(g.On)
+	on, same := storable(g.On)
+	g.On = on
 	switch v := v.(type) {
 	case Wait:
 		until := v.Until
@@ -113,20 +114,24 @@ func checked(v Verdict, c *Case) Verdict {
 	case Refuse:
 		return Refuse{g}
 	default:
-		if g.Code == "" && g.On == nil {
-			return v // a plain pass, the usual case, costs nothing
+		if same {
+			return v // the usual case, which costs nothing
 		}
 		return Pass{g}
 	}
 }
 
 func rule(findings []Finding) Ruling {
-	top := slices.MaxFunc(findings, byStrictness)
-	r := Ruling{Verdict: top.Verdict}
-	if top.Verdict.strictness() == (Pass{}).strictness() {
-		r.Verdict = Pass{}
-		return r
+	var top Finding // of those that do not pass, which mostly all do
+	for _, f := range findings {
+		if f.Verdict.strictness() > (Pass{}).strictness() && (top.Verdict == nil || byStrictness(f, top) > 0) {
+			top = f
+		}
 	}
+	if top.Verdict == nil {
+		return Ruling{Verdict: Pass{}}
+	}
+	r := Ruling{Verdict: top.Verdict}
 	r.Gate, r.Code, r.Until = top.Gate, top.Code(), top.Until()
 	if _, holds := top.Verdict.(Hold); holds {
 		for _, f := range findings {

@@ -40,3 +40,20 @@ func (Pass) strictness() int   { return 0 }
 func (Wait) strictness() int   { return 1 }
 func (Hold) strictness() int   { return 2 }
 func (Refuse) strictness() int { return 3 }
+
+// stricter is the stricter of two verdicts of one gate; of waits the longer; else the first.
+func stricter(a, b Verdict) Verdict {
+	wa, _ := a.(Wait)
+	wb, _ := b.(Wait)
+	if b.strictness() > a.strictness() || b.strictness() == a.strictness() && wb.Until.After(wa.Until) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

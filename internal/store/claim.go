@@ -33,10 +33,13 @@ const fleetSQL = `
 select f.stopped_at is not null, l.id, ` + limitsColumns + `
 from fleet f join limits l on l.id = f.limits_id`
 
+// fleetBudgetLock is the last lock that a claim waits for, where calls of the fleet are counted.
+const fleetBudgetLock = 0x62756467 // "budg"
+
 // tenantsSQL locks the tenants whose places are about to be counted; one that another
 // daemon is claiming is left to it.
 const tenantsSQL = `
-select id, coalesce(region, ''), approval = 'always'
+select id, coalesce(region, ''), approval
 from tenants
 where id = any(@tenants) and stopped_at is null
 order by id
@@ -80,7 +83,7 @@ with clock as materialized (
            where d.id <> @daemon::text::uuid and d.seen_at > p.now - interval '20 seconds' and l.carrier = any(d.carriers))))
 )
 select o.now, o.slot, o.taken::int, o.tenant_id, o.line, o.line_key <> '',
-  f.id, f.due_at, f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
+  f.id, f.due_at, f.created_at, f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
   coalesce(f.e164, ''), coalesce(f.extension, ''), coalesce(f.region, ''), coalesce(f.number_problem, ''),
   coalesce(f.attempt_no, 0), f.approval_id
 from open o cross join lateral (
@@ -95,8 +98,8 @@ order by o.tenant_id, f.due_at, f.id
 limit nullif(@rows::int, 0)`
 
 type tenant struct {
-	region         string
-	alwaysApproved bool
+	region string
+	policy gates.Policy
 }
 
 // Claim is T1, see drain.Store.
@@ -123,7 +126,7 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 			return err
 		}
 		found := len(batch.Candidates)
-		if batch.Candidates, err = c.facts(ctx, batch.Candidates, approvals); err != nil {
+		if err := c.facts(ctx, &batch, approvals); err != nil {
 			return err
 		}
 		claim.Clock.Database = batch.Now
@@ -140,7 +143,7 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 			}
 		}
 		// There may be more where it was cut short, as long as something came of it.
-		claim.Full = decisions.Full || len(decisions.Decided) > 0 && (q.Rows > 0 || found >= rowsAtOnce/2)
+		claim.Full = decisions.Full || len(decisions.Decided) > decisions.Shared && (q.Rows > 0 || found >= rowsAtOnce/2)
 		return rowError(c.write(ctx, batch, decisions))
 	})
 	return claim, err
@@ -193,7 +196,7 @@ func (c *claiming) lockTenants(ctx context.Context, ids []string) (map[string]te
 		id string
 		t  tenant
 	)
-	_, err = pgx.ForEachRow(rows, []any{&id, &t.region, &t.alwaysApproved}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &t.region, &t.policy}, func() error {
 		locked[id] = t
 		return nil
 	})
@@ -229,6 +232,10 @@ func (c *claiming) lockLines(ctx context.Context, tenants map[string]tenant, cla
 	batch.Queue(`select count(*) from lines where tenant_id = any(@tenants)`, pgx.StrictNamedArgs{"tenants": ids}).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&all)
 	})
+	if c.gates.MaxPerMinute > 0 {
+		// Whoever counts the fleet's calls has counted and committed before the next one does.
+		batch.Queue(`select pg_advisory_xact_lock($1)`, fleetBudgetLock)
+	}
 	if err := c.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, fmt.Errorf("locking lines: %w", err)
 	}
@@ -306,20 +313,43 @@ func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
 	return id, l, nil
 }
 
+// facts gives the candidates their facts, and keeps only those whose number it could lock:
+// the others are being judged by somebody else, and have their turn at the next look.
+func (c *claiming) facts(ctx context.Context, b *drain.Batch, approvals map[string]string) error {
+	subjects, numbered := make([]subject, len(b.Candidates)), make([]subject, 0, len(b.Candidates))
+	for i := range b.Candidates {
+		one := &b.Candidates[i]
+		subjects[i] = subject{one.ID, approvals[one.ID], one.Tenant, one.Line, &one.Case}
+		if !one.Case.Number.Number.IsZero() {
+			numbered = append(numbered, subjects[i])
+		}
+	}
+	locked := map[phone.Number]bool{}
+	all := append([]fact{numberLocks(numbered, locked)}, c.Store.facts(subjects)...)
+	if err := load(ctx, c.tx, all, subjects, c.q.Careful, c.q.Broken); err != nil {
+		return err
+	}
+	b.Candidates = slices.DeleteFunc(b.Candidates, func(one drain.Candidate) bool {
+		n := one.Case.Number.Number
+		return !n.IsZero() && !locked[n]
+	})
+	return nil
+}
+
 func (c *claiming) scanCandidate(rows pgx.Rows, b *drain.Batch, lines map[followup.LineID]line, tenants map[string]tenant, approvals map[string]string) error {
 	var (
 		one      drain.Candidate
 		taken    int
 		name     string
 		named    bool
-		e164     string
-		problem  string
 		approval *string
+
+		e164, extension, region, problem string
 	)
 	k := &one.Case
 	err := rows.Scan(&b.Now, &b.Slot, &taken, &one.Tenant, &name, &named,
-		&one.ID, &one.DueAt, &k.Script, &k.TimeZone, &k.TimeZoneGiven, &k.Purpose, &k.NeedsApproval,
-		&e164, &one.Extension, &k.Number.Region, &problem, &one.LastNo, &approval)
+		&one.ID, &one.DueAt, &k.Promised, &k.Script, &k.TimeZone, &k.TimeZoneGiven, &k.Purpose, &k.NeedsApproval,
+		&e164, &extension, &region, &problem, &one.LastNo, &approval)
 	if err != nil {
 		return err
 	}
@@ -327,11 +357,12 @@ func (c *claiming) scanCandidate(rows pgx.Rows, b *drain.Batch, lines map[follow
 	b.Taken[one.Tenant] = taken
 	one.Line = followup.LineID{Tenant: one.Tenant, Name: name}
 	k.Now, k.RetryAfter = b.Now, c.limits.RetryAfter
-	k.Number.Number, k.Number.Extension = phone.FromE164(e164), one.Extension
-	k.Number.Zones = phone.ZonesOf(k.Number.Number)
+	one.Extension = extension
+	if e164 != "" {
+		k.Number = phone.Restore(e164, extension, region)
+	}
 	k.Problem = phone.Problem(problem)
-	k.Countries = c.defaults.allowed(t.region)
-	k.NeedsApproval = k.NeedsApproval || t.alwaysApproved
+	k.Countries, k.Policy = c.defaults.allowed(t.region), t.policy
 	k.Line = lines[one.Line].gate
 	k.Line.Name, k.Line.Named = name, named
 	if carrier, ok := c.carriers[k.Line.Carrier]; ok {

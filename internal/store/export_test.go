@@ -6,4 +6,13 @@ const (
 	CandidatesSQL = candidatesSQL
 	ClosesSQL     = closeSQL
 	WaitingSQL    = waitingSQL
+
+	OptOutsSQL     = optOutsSQL
+	InCallsSQL     = inCallsSQL
+	CallsSQL       = callsSQL
+	CalledInSQL    = calledInSQL
+	ConsentsSQL    = consentsSQL
+	TenantDaySQL   = tenantDaySQL
+	FleetMinuteSQL = fleetMinuteSQL
+	LineCallsSQL   = lineCallsSQL
 )

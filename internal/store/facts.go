@@ -10,34 +10,163 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"chasephone/internal/drain"
+	"chasephone/internal/followup"
 	"chasephone/internal/gates"
 	"chasephone/internal/phone"
 )
 
-// Facts are loaded for the whole claimed set, in a number of statements that does not grow
-// with it. Each statement sees what was committed when it began, so what is read under a
-// number's lock includes every attempt on that number.
+// Facts are loaded for a whole set of cases, in a number of statements that does not grow with
+// it. Each statement sees what was committed when it began, so what is read under a number's
+// lock includes every attempt on that number.
+
+// subject is a case whose facts are to be loaded.
+type subject struct {
+	followUp string // its id; "" for a call that is no follow-up's
+	approval string // the id of its newest approval
+	tenant   string
+	line     followup.LineID
+	*gates.Case
+}
+
+func (s subject) e164() string { return s.Number.Number.E164() }
+
+// fact is one statement that loads something for all subjects, and how each gets its own.
+type fact struct {
+	name string
+	sql  string
+	args pgx.StrictNamedArgs
+	row  func(pgx.Rows) error
+	give func(s subject, broken error) // broken: why it could not be loaded
+}
+
+// Names of the facts.
+const (
+	factNumbers     = "numbers" // their locks: without them nothing is judged at all
+	factOptOuts     = "do_not_call"
+	factInCall      = "in_a_call"
+	factApprovals   = "approvals"
+	factCalls       = "calls"
+	factCalledIn    = "called_in"
+	factConsents    = "consents"
+	factLineCalls   = "line_calls"
+	factTenantDay   = "tenant_budget"
+	factFleetMinute = "fleet_budget"
+)
+
+// known is a fact that was loaded, or why it could not be.
+func known[T any](v T, broken error) gates.Fact[T] {
+	if broken != nil {
+		return gates.Unknown[T](broken)
+	}
+	return gates.Known(v)
+}
+
+// facts are all that the gates may ask about these subjects.
+func (s *Store) facts(subjects []subject) []fact {
+	numbered := slices.DeleteFunc(slices.Clone(subjects), func(one subject) bool { return one.Number.Number.IsZero() })
+	all := []fact{optOuts(numbered), inCalls(numbered), approvals(subjects)}
+	for _, more := range []struct {
+		of   []subject
+		need func(gates.Needs) bool
+		make func([]subject) fact
+	}{
+		{numbered, func(n gates.Needs) bool { return n.Calls > 0 || n.Talk }, s.calls},
+		{numbered, func(n gates.Needs) bool { return n.CalledIn }, calledIn},
+		{numbered, func(n gates.Needs) bool { return n.Consent }, consents},
+		{subjects, func(n gates.Needs) bool { return n.LineCalls }, s.lineCalls},
+		{subjects, func(n gates.Needs) bool { return n.TenantDay }, s.tenantDay},
+		{subjects, func(n gates.Needs) bool { return n.FleetMinute }, s.fleetMinute},
+	} {
+		needing := slices.DeleteFunc(slices.Clone(more.of), func(one subject) bool { return !more.need(s.gates.Needs(one.Case)) })
+		if len(needing) > 0 {
+			all = append(all, more.make(needing))
+		}
+	}
+	return all
+}
+
+// load runs the statements and gives every subject its facts. Carefully, one by one, a fact
+// that the database cannot give is told from the others; those known to be broken are left out.
+func load(ctx context.Context, tx pgx.Tx, all []fact, subjects []subject, careful bool, broken map[string]error) error {
+	asked := slices.DeleteFunc(slices.Clone(all), func(f fact) bool { return broken[f.name] != nil })
+	if careful {
+		for _, f := range asked {
+			if err := each(func() (pgx.Rows, error) { return tx.Query(ctx, f.sql, f.args) }, f.row); err != nil {
+				return factError(f.name, err)
+			}
+		}
+	} else {
+		batch := &pgx.Batch{}
+		for _, f := range asked {
+			batch.Queue(f.sql, f.args)
+		}
+		results := tx.SendBatch(ctx, batch)
+		for _, f := range asked {
+			if err := each(results.Query, f.row); err != nil {
+				_ = results.Close()
+				return factError("", err)
+			}
+		}
+		if err := results.Close(); err != nil {
+			return factError("", err)
+		}
+	}
+	for _, f := range all {
+		for _, one := range subjects {
+			f.give(one, broken[f.name])
+		}
+	}
+	return nil
+}
 
 // numbersSQL locks the numbers: whoever else is judging one of them has its rows first.
 const numbersSQL = `
 select e164, pg_try_advisory_xact_lock(hashtextextended(e164, 0))
 from (select distinct e164 from unnest(@numbers::text[]) as x (e164) order by e164) x`
 
+// numberLocks locks the subjects' numbers, as far as nobody else holds them; locked says which.
+func numberLocks(subjects []subject, locked map[phone.Number]bool) fact {
+	return fact{
+		name: factNumbers, sql: numbersSQL, args: pgx.StrictNamedArgs{"numbers": numbersOf(subjects)},
+		row: func(rows pgx.Rows) error {
+			var e164 string
+			var ok bool
+			err := rows.Scan(&e164, &ok)
+			locked[phone.FromE164(e164)] = ok
+			return err
+		},
+		give: func(subject, error) {},
+	}
+}
+
 const optOutsSQL = `
 select e164, coalesce(tenant_id, ''), source, added_at
 from do_not_call
 where e164 = any(@numbers) and (tenant_id is null or tenant_id = any(@tenants))`
 
-// inCallSQL: another call is being asked for, or was (perhaps) placed and has had no final
-// word for less than two hours.
-const inCallSQL = `
-select distinct on (a.e164) a.e164, a.followup_id, a.outcome is null, a.created_at
-from attempts a join phone_followups f on f.id = a.followup_id
-where a.e164 = any(@numbers)
-  and (a.outcome is null
-       or a.outcome in ('placed', 'uncertain') and a.created_at > clock_timestamp() - interval '2 hours'
-          and coalesce(f.call_status, '') not in ('completed', 'busy', 'failed', 'no-answer', 'canceled'))
-order by a.e164, (a.outcome is null) desc, a.created_at desc`
+func optOuts(subjects []subject) fact {
+	type list struct{ tenant, e164 string } // tenant "" for all
+	found := map[list]*gates.OptOut{}
+	return fact{
+		name: factOptOuts, sql: optOutsSQL,
+		args: pgx.StrictNamedArgs{"numbers": numbersOf(subjects), "tenants": tenantsOf(subjects)},
+		row: func(rows pgx.Rows) error {
+			var on list
+			var o gates.OptOut
+			err := rows.Scan(&on.e164, &on.tenant, &o.Source, &o.Since)
+			o.Global = on.tenant == ""
+			found[on] = &o
+			return err
+		},
+		give: func(s subject, broken error) {
+			entry := found[list{"", s.e164()}]
+			if entry == nil {
+				entry = found[list{s.tenant, s.e164()}]
+			}
+			s.OptOut = known(entry, broken)
+		},
+	}
+}
 
 const approvalsSQL = `
 select p.id, p.followup_id, p.decided_by, p.decided_at, p.reasons, coalesce(p.time_zone, ''), p.e164, p.line, p.caller_number, p.words
@@ -45,131 +174,71 @@ from approvals p
 where p.id = any(@approvals::text[]::uuid[]) and p.decision = 'approved'
   and not exists (select from attempts a where a.approval_id = p.id and (a.outcome is null or a.outcome <> 'not_placed'))`
 
-// facts loads what the gates judge on. It returns the candidates whose number it could lock.
-func (c *claiming) facts(ctx context.Context, candidates []drain.Candidate, approvalOf map[string]string) ([]drain.Candidate, error) {
-	numbers, tenants := make([]string, 0, len(candidates)), make([]string, 0, len(candidates))
-	for _, one := range candidates {
-		if n := one.Case.Number.Number; !n.IsZero() {
-			numbers = append(numbers, n.E164())
+func approvals(subjects []subject) fact {
+	ids := []string{}
+	for _, s := range subjects {
+		if s.approval != "" {
+			ids = append(ids, s.approval)
 		}
-		tenants = append(tenants, one.Tenant)
 	}
-	approvals := make([]string, 0, len(approvalOf))
-	for _, id := range approvalOf {
-		approvals = append(approvals, id)
-	}
-	var (
-		locked   = map[phone.Number]bool{}
-		optOuts  = map[phone.Number]map[string]*gates.OptOut{} // by tenant, "" for all
-		inCall   = map[phone.Number]*gates.InCall{}
-		approved = map[string]*gates.Approval{}
-	)
-	load := []statement{
-		{factNumbers, numbersSQL, pgx.StrictNamedArgs{"numbers": numbers}, func(rows pgx.Rows) error {
-			var e164 string
-			var ok bool
-			err := rows.Scan(&e164, &ok)
-			locked[phone.FromE164(e164)] = ok
-			return err
-		}},
-		{factOptOuts, optOutsSQL, pgx.StrictNamedArgs{"numbers": numbers, "tenants": tenants}, func(rows pgx.Rows) error {
-			var e164, tenant string
-			var o gates.OptOut
-			if err := rows.Scan(&e164, &tenant, &o.Source, &o.Since); err != nil {
-				return err
-			}
-			n := phone.FromE164(e164)
-			o.Global = tenant == ""
-			if optOuts[n] == nil {
-				optOuts[n] = map[string]*gates.OptOut{}
-			}
-			optOuts[n][tenant] = &o
-			return nil
-		}},
-		{factInCall, inCallSQL, pgx.StrictNamedArgs{"numbers": numbers}, func(rows pgx.Rows) error {
-			var e164 string
-			var call gates.InCall
-			err := rows.Scan(&e164, &call.FollowUp, &call.Dialing, &call.Since)
-			inCall[phone.FromE164(e164)] = &call
-			return err
-		}},
-		{factApprovals, approvalsSQL, pgx.StrictNamedArgs{"approvals": approvals}, func(rows pgx.Rows) error {
+	found := map[string]*gates.Approval{}
+	return fact{
+		name: factApprovals, sql: approvalsSQL, args: pgx.StrictNamedArgs{"approvals": ids},
+		row: func(rows pgx.Rows) error {
 			var a gates.Approval
 			var of, e164, caller string
 			err := rows.Scan(&a.ID, &of, &a.By, &a.At, &a.Reasons, &a.TimeZone, &e164, &a.Line, &caller, &a.Words)
 			a.Number, a.Caller = phone.FromE164(e164), phone.FromE164(caller)
-			approved[of] = &a
+			found[of] = &a
 			return err
-		}},
+		},
+		give: func(s subject, broken error) { s.Approval, s.ApprovalErr = found[s.followUp], broken },
 	}
-	asked := slices.DeleteFunc(load, func(l statement) bool { return c.q.Broken[l.fact] != nil })
-	if c.q.Careful {
-		for _, l := range asked {
-			if err := each(func() (pgx.Rows, error) { return c.tx.Query(ctx, l.sql, l.args) }, l.row); err != nil {
-				return nil, factError(l.fact, err)
-			}
-		}
-	} else {
-		batch := &pgx.Batch{}
-		for _, l := range asked {
-			batch.Queue(l.sql, l.args)
-		}
-		results := c.tx.SendBatch(ctx, batch)
-		for _, l := range asked {
-			if err := each(results.Query, l.row); err != nil {
-				_ = results.Close()
-				return nil, factError("", err)
-			}
-		}
-		if err := results.Close(); err != nil {
-			return nil, factError("", err)
-		}
-	}
-
-	judged := candidates[:0]
-	for _, one := range candidates {
-		k := &one.Case
-		n := k.Number.Number
-		if !n.IsZero() && !locked[n] {
-			continue // somebody else is judging this number: at its next look
-		}
-		k.OptOut = fact(c, factOptOuts, first(optOuts[n][""], optOuts[n][one.Tenant]))
-		k.InCall = fact(c, factInCall, inCall[n])
-		k.Approval, k.ApprovalErr = approved[one.ID], c.q.Broken[factApprovals]
-		judged = append(judged, one)
-	}
-	return judged, nil
 }
 
-const (
-	factNumbers   = "numbers" // without the locks nothing is judged at all
-	factOptOuts   = "do_not_call"
-	factInCall    = "in_a_call"
-	factApprovals = "approvals"
-)
+const consentsSQL = `
+select c.tenant_id, c.e164, c.purpose, c.source, c.given_at
+from consents c join unnest(@tenants::text[], @numbers::text[], @purposes::text[]) as x (tenant_id, e164, purpose)
+  using (tenant_id, e164, purpose)
+where c.given_at <= clock_timestamp()`
 
-func fact[T any](c *claiming, name string, v T) gates.Fact[T] {
-	if err := c.q.Broken[name]; err != nil {
-		return gates.Unknown[T](err)
+func consents(subjects []subject) fact {
+	type to struct{ tenant, e164, purpose string }
+	found := map[to]*gates.Consent{}
+	purposes := make([]string, len(subjects))
+	for i, s := range subjects {
+		purposes[i] = s.Purpose
 	}
-	return gates.Known(v)
+	return fact{
+		name: factConsents, sql: consentsSQL,
+		args: pgx.StrictNamedArgs{"tenants": tenantsOf(subjects), "numbers": numbersOf(subjects), "purposes": purposes},
+		row: func(rows pgx.Rows) error {
+			var is to
+			var c gates.Consent
+			err := rows.Scan(&is.tenant, &is.e164, &is.purpose, &c.Source, &c.Since)
+			found[is] = &c
+			return err
+		},
+		give: func(s subject, broken error) {
+			s.Consent = known(found[to{s.tenant, s.e164(), s.Purpose}], broken)
+		},
+	}
 }
 
-// statement loads one fact.
-type statement struct {
-	fact string
-	sql  string
-	args pgx.StrictNamedArgs
-	row  func(pgx.Rows) error
+func numbersOf(subjects []subject) []string {
+	all := make([]string, len(subjects))
+	for i, s := range subjects {
+		all[i] = s.e164()
+	}
+	return all
 }
 
-func first(all ...*gates.OptOut) *gates.OptOut {
-	for _, o := range all {
-		if o != nil {
-			return o
-		}
+func tenantsOf(subjects []subject) []string {
+	all := make([]string, len(subjects))
+	for i, s := range subjects {
+		all[i] = s.tenant
 	}
-	return nil
+	return all
 }
 
 func each(ask func() (pgx.Rows, error), row func(pgx.Rows) error) error {
@@ -187,11 +256,11 @@ func each(ask func() (pgx.Rows, error), row func(pgx.Rows) error) error {
 }
 
 // factError tells a fact that the database cannot give from a database that is not there.
-// In a batch it cannot be told which one it was: fact is "" then.
-func factError(fact string, err error) error {
+// In a batch it cannot be told which one it was: name is "" then.
+func factError(name string, err error) error {
 	var refused *pgconn.PgError
-	if fact != factNumbers && errors.As(err, &refused) && !Unreachable(err) {
-		return &drain.FactError{Fact: fact, Err: err}
+	if name != factNumbers && errors.As(err, &refused) && !Unreachable(err) {
+		return &drain.FactError{Fact: name, Err: err}
 	}
 	return fmt.Errorf("loading facts: %w", err)
 }

@@ -131,6 +131,13 @@ func TestDatabaseHoldsTheBounds(t *testing.T) {
 		"a fleet of two":                       {`insert into fleet (one, limits_id) select false, limits_id from fleet`, "fleet_one_check"},
 		"a stop by nobody":                     {`update fleet set stopped_at = now()`, "fleet_check"},
 		"an opt-out by nobody":                 {`insert into do_not_call (e164, added_by) values ('+14155550101', '')`, "do_not_call_added_by_check"},
+		"a call reported by nobody":            {`insert into other_calls (e164, direction, reported_by) values ('+14155550101', 'out', '')`, "other_calls_reported_by_check"},
+		"a call in no direction":               {`insert into other_calls (e164, direction, reported_by) values ('+14155550101', 'up', 'x')`, "other_calls_direction_check"},
+		"a call to a number as typed":          {`insert into other_calls (e164, direction, reported_by) values ('(415) 555-0101', 'out', 'x')`, "other_calls_e164_check"},
+		"a call that never began":              {`insert into other_calls (e164, direction, reported_by, began_at) values ('+14155550101', 'out', 'x', 'infinity')`, "other_calls_began_at_check"},
+		"consent by nobody":                    {`insert into consents (tenant_id, e164, purpose, added_by) values ('default', '+14155550101', 'sales', '')`, "consents_added_by_check"},
+		"consent to nothing":                   {`insert into consents (tenant_id, e164, purpose, added_by) values ('default', '+14155550101', '', 'x')`, "consents_purpose_check"},
+		"a policy that nobody knows":           {`update tenants set approval = 'sometimes'`, "tenants_approval_check"},
 		"more in a slot than can be conceived": {`insert into limits (tick, per_tick, retry_after, max_late, dial_timeout, dial_slots, drainers, quarantine, set_by) values ('1 m', 101, '1 h', '24 h', '10 s', 64, 1, '15 m', 'x')`, "limits_per_tick_check"},
 	} {
 		t.Run(name, func(t *testing.T) {

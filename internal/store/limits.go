@@ -67,11 +67,16 @@ func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree in
 	if err != nil {
 		return 0, err
 	}
+	settings, err := json.Marshal(s.settings)
+	if err != nil {
+		return 0, err
+	}
 	batch := &pgx.Batch{}
 	batch.Queue(`
-		insert into daemons (id, host, pid, carriers, limits) values (@id, @host, @pid, @carriers, @limits::text::jsonb)
+		insert into daemons (id, host, pid, carriers, limits, gates)
+		values (@id, @host, @pid, @carriers, @limits::text::jsonb, coalesce(nullif(@gates::text, 'null'), '{}')::jsonb)
 		on conflict (id) do update set seen_at = clock_timestamp()`,
-		pgx.StrictNamedArgs{"id": s.daemon, "host": host, "pid": os.Getpid(), "carriers": s.carrierNames(), "limits": string(limits)})
+		pgx.StrictNamedArgs{"id": s.daemon, "host": host, "pid": os.Getpid(), "carriers": s.carrierNames(), "limits": string(limits), "gates": string(settings)})
 	batch.Queue(`delete from daemons where seen_at < clock_timestamp() - interval '1 day'`)
 	batch.Queue(`delete from unfit_lines where until < clock_timestamp()`)
 	batch.Queue(`select limits from daemons where seen_at > clock_timestamp() - interval '20 seconds'`).Query(func(rows pgx.Rows) error {

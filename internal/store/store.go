@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"chasephone/internal/drain"
+	"chasephone/internal/gates"
 )
 
 // Store is the database, shared by everything in one process.
@@ -32,6 +33,8 @@ type Store struct {
 	daemon   string // this process's id, a uuid
 	carriers map[string]drain.Carrier
 	unknowns int // unknown answers in a row that hold a line; 0: never
+	gates    gates.Options
+	settings map[string]string
 	defaults Defaults
 	log      *slog.Logger
 }
@@ -42,11 +45,13 @@ type Defaults struct {
 	Countries []string // allowed; empty: the tenant's region only
 }
 
-// Config is what a daemon's Store is made of. Commands leave all but Defaults empty.
+// Config is what a daemon's Store is made of. Commands leave all but Gates and Defaults empty.
 type Config struct {
 	Daemon   string
 	Carriers map[string]drain.Carrier
 	Unknowns int
+	Gates    gates.Options     // what the gates are built with: facts that they do not need are not loaded
+	Settings map[string]string // what the environment says of the gates, for others to compare with theirs
 	Defaults Defaults
 	Log      *slog.Logger
 }
@@ -84,6 +89,7 @@ func Connect(ctx context.Context, url string, conns int32) (*Store, error) {
 // With gives a Store what a daemon's needs beyond its connections.
 func (s *Store) With(c Config) *Store {
 	s.daemon, s.carriers, s.unknowns, s.defaults = c.Daemon, c.Carriers, c.Unknowns, c.Defaults
+	s.gates, s.settings = c.Gates, c.Settings
 	if c.Log != nil { // commands have none
 		s.log = c.Log
 	}
