@@ -47,8 +47,13 @@ type cli struct {
 	Reschedule rescheduleCmd `cmd:"" help:"Cancel a follow-up and make its successor."`
 	Stop       stopCmd       `cmd:"" help:"Stop ringing: everything, a tenant or a line."`
 	Resume     resumeCmd     `cmd:"" help:"Lift a stop."`
+	Check      checkCmd      `cmd:"" help:"Say whether a number may be called now, by anybody."`
+	Report     reportCmd     `cmd:"" help:"Tell of a call that chasephone did not place."`
 	Dnc        dncCmd        `cmd:"" help:"The do-not-call list."`
+	Consent    consentCmd    `cmd:"" help:"Consents on file, where a calling rule needs one."`
+	Tenant     tenantCmd     `cmd:"" help:"The tenants, and which of their calls a person must see first."`
 	Line       lineCmd       `cmd:"" help:"The lines that calls go out on."`
+	Doctor     doctorCmd     `cmd:"" help:"Show the rules in force, and look for what keeps calls from being rung."`
 	CarrierSim carrierSimCmd `cmd:"" name:"carrier-sim" help:"Run the simulated telephone company."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
@@ -97,10 +102,13 @@ func (p process) fail(err error) int {
 	var (
 		mistakes config.Mistakes
 		misuse   *desk.Misuse
+		no       answeredNo
 	)
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &no): // it is printed
+		return exitFailed
 	case errors.As(err, &mistakes):
 		_, _ = fmt.Fprintf(p.stderr, "chasephone: the environment has %d mistake(s):\n%s\n", len(mistakes), mistakes)
 		return exitMisuse
@@ -149,7 +157,7 @@ func (p process) open(ctx context.Context) (*store.Store, config.Config, error) 
 	if err != nil {
 		return nil, c, err
 	}
-	db.With(store.Config{Defaults: defaults(c)})
+	db.With(store.Config{Gates: gateOptions(c), Defaults: defaults(c)})
 	if err := db.Usable(ctx); err != nil {
 		db.Close()
 		return nil, c, err

@@ -17,6 +17,7 @@ import (
 type showCmd struct {
 	ID     string `arg:"" name:"id" help:"A follow-up's id or ref, or the id of one of its approvals."`
 	Tenant string `placeholder:"TENANT" help:"Whose ref is meant, where several tenants have it."`
+	Now    bool   `help:"Also what every gate says this minute, and when it could next be rung. It changes nothing and rings nobody."`
 	JSON   bool   `name:"json" help:"Print JSON, with the number in full."`
 }
 
@@ -24,10 +25,11 @@ type showCmd struct {
 type shown struct {
 	store.Story
 	LateAt *time.Time `json:"late_at,omitempty"` // after this instant it is missed; absent once it is over
+	Now    *judged    `json:"now,omitempty"`
 }
 
 func (c showCmd) Run(ctx context.Context, p process) error {
-	db, _, err := p.open(ctx)
+	db, conf, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,11 +47,21 @@ func (c showCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	answer := shown{Story: s, LateAt: lateAt(s.FollowUp, limits)}
+	if c.Now {
+		j, warnings, err := dryRun(ctx, db, conf, s.FollowUp)
+		if err != nil {
+			return err
+		}
+		p.warn(warnings)
+		answer.Now = &j
+	}
 	if c.JSON {
 		return printJSON(p.stdout, answer)
 	}
 	out := &printer{w: p.stdout}
-	story{printer: out, veil: veilOf(s.FollowUp.PhoneNumber), shown: answer, now: now}.tell()
+	told := story{printer: out, veil: veilOf(s.FollowUp.PhoneNumber), shown: answer, now: now}
+	told.tell()
+	told.gatesNow()
 	return out.err
 }
 
