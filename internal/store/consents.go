@@ -20,13 +20,6 @@ type Consent struct {
 	By      string
 }
 
-// lockNumber waits for the claims that judge calls to a number now, and keeps others from
-// beginning to. In a statement of its own: what the next one reads is read under the lock.
-func lockNumber(ctx context.Context, tx pgx.Tx, n phone.Number) error {
-	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, 0))`, n.E164())
-	return err
-}
-
 func (c Consent) args() pgx.StrictNamedArgs {
 	return pgx.StrictNamedArgs{"e164": c.Number.E164(), "tenant": c.Tenant, "purpose": c.Purpose}
 }

@@ -139,6 +139,13 @@ func numberLocks(subjects []subject, locked map[phone.Number]bool) fact {
 	}
 }
 
+// lockNumber waits for the claims that judge calls to a number now, and keeps others from
+// beginning to. In a statement of its own: what the next one reads is read under the lock.
+func lockNumber(ctx context.Context, tx pgx.Tx, n phone.Number) error {
+	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, 0))`, n.E164())
+	return err
+}
+
 const optOutsSQL = `
 select e164, coalesce(tenant_id, ''), source, added_at
 from do_not_call

@@ -43,8 +43,7 @@ const (
 func (s *Store) ReportCall(ctx context.Context, c OtherCall) (Reported, error) {
 	var came Reported
 	err := s.tx(ctx, func(tx pgx.Tx) error {
-		// In a statement of its own: what is looked for is seen after the lock is held.
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, 0))`, c.Number.E164()); err != nil {
+		if err := lockNumber(ctx, tx, c.Number); err != nil {
 			return err
 		}
 		args := pgx.StrictNamedArgs{
