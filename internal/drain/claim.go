@@ -63,7 +63,8 @@ type Decisions struct {
 	Decided []Decision
 	Paced   map[followup.LineID]time.Time // when each paced line takes its next call
 	Waited  int                           // rows that were moved on: there may be callable ones behind them
-	Shared  int                           // rows that wait for what those behind them need, too
+	Shared  int                           // rows that were moved on for what others wait for, too
+	Left    int                           // those others, which stay as they are
 	Full    bool                          // Most was reached before the candidates were through
 	PacedTo time.Time                     // the earliest instant at which a line without room has some; zero: none
 }
@@ -106,6 +107,7 @@ type Claim struct {
 	Limits   followup.Limits
 	Clock    Clock
 	Waited   int
+	Left     int
 	Full     bool   // there may be more where this came from
 	Busy     bool   // somebody else holds a line: worth another look soon
 	Reached  string // the last tenant for whom something was decided

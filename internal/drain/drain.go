@@ -159,7 +159,7 @@ func (r *round) next(c Claim) (time.Time, bool) {
 	}
 	switch {
 	case c.Full: // more could be sent: once there are free dial slots again
-	case c.Waited > 0:
+	case c.Waited > 0, c.Left > 0 && r.look < len(looks)-1:
 		r.look = min(r.look+1, len(looks)-1)
 	case !c.End:
 		r.after, r.look = c.Next, 0

@@ -24,13 +24,7 @@ func (r Ruler) Rule(b Batch) Decisions {
 	d := Decisions{Paced: map[followup.LineID]time.Time{}}
 	taken := map[string]int{}
 	begun := newBegun()
-	// What one row waits for by a limit that it shares with those behind it, they would too:
-	// they are left as they are, and not moved on one by one.
-	var closed struct {
-		tenants map[string]bool
-		lines   map[followup.LineID]bool
-	}
-	closed.tenants, closed.lines = map[string]bool{}, map[followup.LineID]bool{}
+	told := map[scope]bool{}
 	passes := 0
 	rooms := make(map[followup.LineID]LineRoom, len(b.Lines))
 	for id, room := range b.Lines {
@@ -38,7 +32,7 @@ func (r Ruler) Rule(b Batch) Decisions {
 	}
 	for i := range b.Candidates {
 		c := &b.Candidates[i]
-		if b.Taken[c.Tenant]+taken[c.Tenant] >= b.Limits.PerTick || closed.tenants[c.Tenant] || closed.lines[c.Line] {
+		if b.Taken[c.Tenant]+taken[c.Tenant] >= b.Limits.PerTick {
 			continue
 		}
 		if passes >= b.Most {
@@ -50,21 +44,21 @@ func (r Ruler) Rule(b Batch) Decisions {
 		one := Decision{Candidate: c, Ruling: ruling, Findings: findings}
 		switch ruling.Kind() {
 		case gates.KindWait:
-			d.Decided = append(d.Decided, one)
-			switch ruling.Code {
-			case gates.CodeFleetBudget: // nobody's row can pass before
-				d.Shared++
-				d.PacedTo = sooner(d.PacedTo, ruling.Until)
-				return d
-			case gates.CodeTenantBudget:
-				d.Shared++
-				closed.tenants[c.Tenant] = true
-			case gates.CodeLineBusy:
-				d.Shared++
-				closed.lines[c.Line] = true
-			default:
+			shared := sharedBy(c, ruling.Code)
+			switch {
+			case shared == scope{}:
 				d.Waited++
+			case told[shared]:
+				d.Left++
+				continue
+			default:
+				told[shared] = true
+				d.Shared++
 			}
+			if ruling.Code == gates.CodeFleetBudget {
+				d.PacedTo = sooner(d.PacedTo, ruling.Until)
+			}
+			d.Decided = append(d.Decided, one)
 			continue
 		case gates.KindHold:
 			one.Asks = asks(c.Case.Approval, ruling.Holds)
@@ -91,6 +85,29 @@ func (r Ruler) Rule(b Batch) Decisions {
 		d.Decided = append(d.Decided, one)
 	}
 	return d
+}
+
+// scope is who shares a limit: a line, a tenant, or everybody.
+type scope struct {
+	code string
+	line followup.LineID
+}
+
+// sharedBy is who waits for the same as a candidate that waits for this reason; the zero scope
+// is nobody. The first row that comes to a limit others share is told so and moved on. Those
+// that would hear the same are left as they are: told one by one, and again whenever one call
+// more is allowed, a backlog would fill the ledger and say nothing. What is behind them and
+// need not wait for it has its turn.
+func sharedBy(c *Candidate, code string) scope {
+	switch code {
+	case gates.CodeFleetBudget:
+		return scope{code: code}
+	case gates.CodeTenantBudget:
+		return scope{code: code, line: followup.LineID{Tenant: c.Tenant}}
+	case gates.CodeLineBusy:
+		return scope{code: code, line: c.Line}
+	}
+	return scope{}
 }
 
 func (r Ruler) attempt(b Batch, c *Candidate, begin time.Time) (Attempt, bool) {

@@ -134,7 +134,7 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 			claim.Looked = append(claim.Looked, one.ID)
 		}
 		decisions := rule(batch)
-		claim.Waited, claim.PacedTo = decisions.Waited, decisions.PacedTo
+		claim.Waited, claim.Left, claim.PacedTo = decisions.Waited, decisions.Left, decisions.PacedTo
 		for _, d := range decisions.Decided {
 			claim.Findings = append(claim.Findings, d.Findings...)
 			claim.Reached = d.Candidate.Tenant
