@@ -1,9 +1,5 @@
 -- What the gates judge on beside the follow-up itself.
 
--- Which calls of a tenant a person must see first.
-alter table tenants drop constraint tenants_approval_check;
-alter table tenants add constraint tenants_approval_check check (approval in ('row', 'never', 'first_call', 'always'));
-
 -- Calls that chasephone did not place, as they were reported: outbound ones count in caps, gaps
 -- and budgets like its own; an inbound one says that the person has reached the tenant.
 create table other_calls (
@@ -35,6 +31,19 @@ create table consents (
 -- Budgets: calls of a tenant in a day, of the fleet in a minute; and calls at once on a line.
 create index attempts_of_tenant on attempts (tenant_id, begin_at);
 create index attempts_begun on attempts (begin_at);
+
+-- Rows that wait for a count: where an attempt turns out not to have rung they need not.
+create index phone_followups_counted on phone_followups (tenant_id, e164)
+  where state = 'due' and not ready and reason in ('too_many_calls', 'too_soon', 'tenant_budget');
+
+-- What follows locks tables that every claim needs, so it comes last and is soon over.
+
+-- A rescheduled promise was made when its first was; null: when the row was.
+alter table phone_followups add column promised_at timestamptz;
+
+-- Which calls of a tenant a person must see first.
+alter table tenants drop constraint tenants_approval_check;
+alter table tenants add constraint tenants_approval_check check (approval in ('row', 'never', 'first_call', 'always'));
 
 -- What each daemon's environment says of its gates, so that commands can tell whether theirs says the same.
 alter table daemons add column gates jsonb not null default '{}';

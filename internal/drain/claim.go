@@ -110,7 +110,7 @@ type Claim struct {
 	Left     int
 	Full     bool   // there may be more where this came from
 	Busy     bool   // somebody else holds a line: worth another look soon
-	Reached  string // the last tenant for whom something was decided
+	Reached  string // the last tenant that took a place
 	PacedTo  time.Time
 	Stopped  bool   // everything is stopped: nothing was looked at
 	Next     Cursor // go on here when all before it is through

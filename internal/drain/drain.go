@@ -222,8 +222,8 @@ func (d *Drain) tryClaim(ctx context.Context, q Query, r *round) (Claim, error) 
 			bad  *RowError
 		)
 		switch {
-		case err == nil && r.rows > 0 && len(c.Findings) == 0:
-			// Nothing could be decided among the few that were looked at: pass them by.
+		case err == nil && r.rows > 0 && !c.Full:
+			// Nothing that could be decided is left among the few that were looked at: pass them by.
 			r.skip, r.rows = append(r.skip, c.Looked...), 0
 			c.Full = len(c.Looked) > 0
 			return c, nil

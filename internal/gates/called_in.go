@@ -3,8 +3,8 @@ package gates
 import "time"
 
 // calledIn holds a promised call to somebody who has reached the tenant since it was promised:
-// they may have been helped by then. Whoever reaches it after a person said yes is asked about
-// again, for that person did not know.
+// they may have been helped by then. What came, or came to be known, after the question was put
+// is asked about again: whoever said yes may not have seen it.
 func calledIn(off bool) Gate {
 	if off {
 		return Gate{GateCalledIn, func(Case) Verdict { return Pass{} }}
@@ -24,7 +24,7 @@ func calledIn(off bool) Gate {
 			return Pass{}
 		}
 		code := CodeCalledIn
-		if c.Approval != nil && newest.At.After(c.Approval.At) {
+		if a := c.Approval; a != nil && (newest.At.After(a.Asked) || newest.Known.After(a.Asked)) {
 			code = CodeCalledInAgain
 		}
 		return Hold{Grounds{code, map[string]string{

@@ -8,12 +8,12 @@ import (
 )
 
 func TestCalledIn(t *testing.T) {
-	contact := func(when, approved string, reasons ...string) func(*Case) {
+	contact := func(when, asked string, reasons ...string) func(*Case) {
 		return func(c *Case) {
 			c.CalledIn = Known(&CalledIn{At: at(when), Source: "desk"})
-			if approved != "" {
+			if asked != "" {
 				c.Approval = yes(*c, reasons...)
-				c.Approval.At = at(approved)
+				c.Approval.Asked = at(asked)
 			}
 		}
 	}
@@ -31,9 +31,13 @@ func TestCalledIn(t *testing.T) {
 		{"from nowhere", func(c *Case) {
 			c.CalledIn = Known(&CalledIn{At: at("2026-10-06T10:00:00Z")})
 		}, Hold{Grounds{CodeCalledIn, map[string]string{"at": "2026-10-06T10:00:00Z", "source": "an unnamed source"}}}},
-		{"before an approval", contact("2026-10-06T10:00:00Z", "2026-10-06T11:00:00Z"), held(CodeCalledIn, "2026-10-06T10:00:00Z")},
-		{"when it was approved", contact("2026-10-06T10:00:00Z", "2026-10-06T10:00:00Z"), held(CodeCalledIn, "2026-10-06T10:00:00Z")},
-		{"after an approval", contact("2026-10-06T11:00:00Z", "2026-10-06T10:00:00Z"), held(CodeCalledInAgain, "2026-10-06T11:00:00Z")},
+		{"before an approval was asked for", contact("2026-10-06T10:00:00Z", "2026-10-06T11:00:00Z"), held(CodeCalledIn, "2026-10-06T10:00:00Z")},
+		{"when it was asked for", contact("2026-10-06T10:00:00Z", "2026-10-06T10:00:00Z"), held(CodeCalledIn, "2026-10-06T10:00:00Z")},
+		{"after the question, whenever it was answered", contact("2026-10-06T11:00:00Z", "2026-10-06T10:00:00Z"), held(CodeCalledInAgain, "2026-10-06T11:00:00Z")},
+		{"before the question, and told of after it", func(c *Case) {
+			contact("2026-10-06T10:00:00Z", "2026-10-06T11:00:00Z", CodeCalledIn)(c)
+			c.CalledIn.Value.Known = at("2026-10-06T12:00:00Z")
+		}, held(CodeCalledInAgain, "2026-10-06T10:00:00Z")},
 		{"nobody promised it", func(c *Case) {
 			contact("2026-10-06T10:00:00Z", "")(c)
 			c.Promised = time.Time{}
@@ -72,7 +76,7 @@ func TestEachContactIsAskedAboutOnce(t *testing.T) {
 		}
 		c.Now = c.Now.Add(time.Minute)
 		c.Approval = yes(c, reasons...)
-		c.Approval.At = c.Now
+		c.Approval.Asked = c.Now
 		if r, _ = Judge(gs, c); r.Kind() != KindPass {
 			t.Fatalf("contact %d, approved: %+v", i, r)
 		}
@@ -88,7 +92,7 @@ func TestEachContactIsAskedAboutOnce(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	c.Approval = yes(c, CodeApprovalRequired, CodeCalledInAgain)
-	c.Approval.At = c.Now
+	c.Approval.Asked = c.Now
 	if r, _ = Judge(gs, c); r.Kind() != KindPass {
 		t.Errorf("%+v", r)
 	}

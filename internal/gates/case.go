@@ -102,7 +102,8 @@ func (c Calls) newestFirst() []time.Time {
 // CalledIn is the newest call or message of the person to the tenant.
 type CalledIn struct {
 	At     time.Time
-	Source string // who says so
+	Known  time.Time // when we were last told of one
+	Source string    // who says so
 }
 
 // Consent is on file for one tenant, number and purpose.
@@ -158,6 +159,7 @@ type Line struct {
 type Approval struct {
 	ID       string
 	By       string
+	Asked    time.Time // when the question was put: what came later it does not answer
 	At       time.Time
 	Reasons  []string // the hold codes it answers
 	TimeZone string   // the zone it was given together with; "" where none was asked

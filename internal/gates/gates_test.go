@@ -51,7 +51,7 @@ func good() Case {
 // yes is an approval of the call as it is, for these reasons.
 func yes(c Case, reasons ...string) *Approval {
 	return &Approval{
-		ID: "7d9c", By: "Ann", At: c.Now.Add(-time.Minute), Reasons: reasons,
+		ID: "7d9c", By: "Ann", Asked: c.Now.Add(-time.Minute), At: c.Now.Add(-time.Minute), Reasons: reasons,
 		Number: c.Number.Number, Line: c.Line.Name, Caller: c.Line.Caller, Words: Words(c.Script, c.Line.URL),
 	}
 }

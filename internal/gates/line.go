@@ -11,7 +11,7 @@ const (
 	lineRetry = time.Hour
 	// busyRetry is how long a call waits for one on the line to end. Calls end when people hang up,
 	// which nobody can foresee, and a call lasts some minutes.
-	busyRetry = time.Minute
+	busyRetry = 30 * time.Second
 )
 
 // line waits until there is something to call on, and until fewer calls than atOnce are on it

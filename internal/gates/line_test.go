@@ -55,10 +55,10 @@ func TestLineCallsAtOnce(t *testing.T) {
 	testGate(t, line(2), []gateTest{
 		{"none", nil, Pass{}},
 		{"one of two", calls(1, "2026-10-06T17:00:00Z"), Pass{}},
-		{"two of two", calls(2, "2026-10-06T17:00:00Z"), busy("2", "2026-10-06T16:01:00Z")},
-		{"three of two", calls(3, "2026-10-06T17:00:00Z"), busy("3", "2026-10-06T16:01:00Z")},
-		{"nobody knows when one ends", calls(2, ""), busy("2", "2026-10-06T16:01:00Z")},
-		{"one ends within the minute", calls(2, "2026-10-06T16:00:20Z"), busy("2", "2026-10-06T16:00:20Z")},
+		{"two of two", calls(2, "2026-10-06T17:00:00Z"), busy("2", "2026-10-06T16:00:30Z")},
+		{"three of two", calls(3, "2026-10-06T17:00:00Z"), busy("3", "2026-10-06T16:00:30Z")},
+		{"nobody knows when one ends", calls(2, ""), busy("2", "2026-10-06T16:00:30Z")},
+		{"one ends before it is asked about again", calls(2, "2026-10-06T16:00:20Z"), busy("2", "2026-10-06T16:00:20Z")},
 		{"one ends now", calls(2, "2026-10-06T16:00:00Z"), Pass{}},
 		{"one has ended", calls(2, "2026-10-06T15:00:00Z"), Pass{}},
 		{"unknown", func(c *Case) { c.Line.Calls = Unknown[Spent](errors.New("timeout")) }, Wait{
@@ -71,8 +71,8 @@ func TestLineCallsAtOnce(t *testing.T) {
 		}, Wait{Grounds{CodeLineNotReady, map[string]string{"cause": CauseStopped, "line": "default"}}, at("2026-10-06T17:00:00Z")}},
 		{"held for less: being busy is for longer", func(c *Case) {
 			calls(2, "")(c)
-			c.Line.HeldUntil = at("2026-10-06T16:00:30Z")
-		}, busy("2", "2026-10-06T16:01:00Z")},
+			c.Line.HeldUntil = at("2026-10-06T16:00:20Z")
+		}, busy("2", "2026-10-06T16:00:30Z")},
 		{"held for as long: said first", func(c *Case) {
 			calls(2, "")(c)
 			c.Line.HeldUntil = at("2026-10-06T16:01:00Z")

@@ -144,17 +144,6 @@ func (s *Set) Digest() string {
 	return s.digest
 }
 
-// MostCalls is the largest cap of any rule.
-func (s *Set) MostCalls() int {
-	most := 0
-	if s != nil {
-		for _, r := range s.rules {
-			most = max(most, r.Caps.Most())
-		}
-	}
-	return most
-}
-
 // Purpose says whom a rule is for, "every purpose" or a list.
 func (r *Rule) Purpose() string { return cmp.Or(strings.Join(r.Purposes, ", "), "every purpose") }
 

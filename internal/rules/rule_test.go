@@ -49,9 +49,6 @@ func TestFor(t *testing.T) {
 	if !s.HasHours("US-FL", Debt) || s.HasHours("DE", Sales) || s.HasHours("FR", Requested) {
 		t.Error("whether places have hours")
 	}
-	if got := s.MostCalls(); got != 7 {
-		t.Errorf("most calls: %d", got)
-	}
 	if got := fmt.Sprint(s.Purposes()); got != "[debt requested sales survey]" {
 		t.Errorf("purposes: %s", got)
 	}
@@ -59,7 +56,7 @@ func TestFor(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	none := (*Set)(nil)
-	if none.For("US", Debt) != nil || none.HasHours("US", Debt) || none.All() != nil || none.Purposes() != nil || none.Digest() != "" || none.MostCalls() != 0 {
+	if none.For("US", Debt) != nil || none.HasHours("US", Debt) || none.All() != nil || none.Purposes() != nil || none.Digest() != "" {
 		t.Error("no set has something")
 	}
 }

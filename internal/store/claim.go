@@ -83,7 +83,7 @@ with clock as materialized (
            where d.id <> @daemon::text::uuid and d.seen_at > p.now - interval '20 seconds' and l.carrier = any(d.carriers))))
 )
 select o.now, o.slot, o.taken::int, o.tenant_id, o.line, o.line_key <> '',
-  f.id, f.due_at, f.created_at, f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
+  f.id, f.due_at, coalesce(f.promised_at, f.created_at), f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
   coalesce(f.e164, ''), coalesce(f.extension, ''), coalesce(f.region, ''), coalesce(f.number_problem, ''),
   coalesce(f.attempt_no, 0), f.approval_id
 from open o cross join lateral (
@@ -137,7 +137,9 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 		claim.Waited, claim.Left, claim.PacedTo = decisions.Waited, decisions.Left, decisions.PacedTo
 		for _, d := range decisions.Decided {
 			claim.Findings = append(claim.Findings, d.Findings...)
-			claim.Reached = d.Candidate.Tenant
+			if d.Place > 0 {
+				claim.Reached = d.Candidate.Tenant
+			}
 			if d.Attempt != nil {
 				claim.Attempts = append(claim.Attempts, *d.Attempt)
 			}
@@ -326,7 +328,7 @@ func (c *claiming) facts(ctx context.Context, b *drain.Batch, approvals map[stri
 	}
 	locked := map[phone.Number]bool{}
 	all := append([]fact{numberLocks(numbered, locked)}, c.Store.facts(subjects)...)
-	if err := load(ctx, c.tx, all, subjects, c.q.Careful, c.q.Broken); err != nil {
+	if err := load(ctx, c.tx, all, c.q.Careful, c.q.Broken); err != nil {
 		return err
 	}
 	b.Candidates = slices.DeleteFunc(b.Candidates, func(one drain.Candidate) bool {

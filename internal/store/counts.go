@@ -10,16 +10,20 @@ import (
 )
 
 // Counts of calls, for caps, gaps and budgets. A call counts when it may have rung: it is
-// being asked for, was placed, or nobody knows. One that was reported counts like ours, also
-// where the reporter's clock is a minute ahead.
+// being asked for, was placed, nobody knows, or the carrier says so against a person's word. One
+// that was reported counts like ours, also where the reporter's clock is a minute ahead.
+//
+// The clock is asked for in a subquery, so that it is one value which an index can be searched
+// by: as a function whose value changes it would be compared with every call ever made.
 
 // mayHaveRung is such an attempt, as a condition on attempts a.
-const mayHaveRung = `(a.outcome is null or a.outcome in ('placed', 'uncertain'))`
+const mayHaveRung = `(a.outcome is null or a.outcome in ('placed', 'uncertain')
+  or a.outcome = 'did_not_ring' and exists (select from evidence v where v.followup_id = a.followup_id and v.attempt_no = a.no and v.conflict))`
 
 // withoutEnd is an attempt whose call may still be going on, as a condition on attempts a
 // and its follow-up f: its status is not a final one, and it was made less than gates.OnLine ago.
 const withoutEnd = `(a.outcome is null
-  or a.outcome in ('placed', 'uncertain') and a.created_at > clock_timestamp() - interval '2 hours'
+  or a.outcome in ('placed', 'uncertain') and a.created_at > (select clock_timestamp()) - interval '2 hours'
      and (a.no <> f.attempt_no or coalesce(f.call_status, '') not in ('completed', 'busy', 'failed', 'no-answer', 'canceled')))`
 
 // inCallsSQL finds the newest call under way with each number, one that is being asked for
@@ -33,7 +37,7 @@ order by a.e164, (a.outcome is null) desc, a.created_at desc`
 func inCalls(subjects []subject) fact {
 	found := map[string]*gates.InCall{}
 	return fact{
-		name: factInCall, sql: inCallsSQL, args: pgx.StrictNamedArgs{"numbers": numbersOf(subjects)},
+		name: factInCall, of: subjects, sql: inCallsSQL, args: pgx.StrictNamedArgs{"numbers": numbersOf(subjects)},
 		row: func(rows pgx.Rows) error {
 			var e164 string
 			var call gates.InCall
@@ -52,18 +56,19 @@ const mostTalks = 1000
 // contact is one number as one tenant knows it: caps count by it.
 type contact struct{ tenant, e164 string }
 
+// callsSQL takes a call of ours to have reached somebody until its status says that it did not.
 const callsSQL = `
 select x.tenant_id, x.e164, c.began_at, c.talked
 from (select distinct * from unnest(@tenants::text[], @numbers::text[]) as x (tenant_id, e164)) x
 cross join lateral (
-  (select a.begin_at, a.no = f.attempt_no and coalesce(f.call_status, '') = 'completed'
+  (select a.begin_at, a.no <> f.attempt_no or coalesce(f.call_status, '') not in ('busy', 'failed', 'no-answer', 'canceled')
    from attempts a join phone_followups f on f.id = a.followup_id
    where a.e164 = x.e164 and a.tenant_id = x.tenant_id and ` + mayHaveRung + `
    order by a.created_at desc limit @most)
   union all
   (select o.began_at, o.talked
    from other_calls o
-   where o.e164 = x.e164 and o.tenant_id = x.tenant_id and o.direction = 'out' and o.began_at <= clock_timestamp() + interval '1 minute'
+   where o.e164 = x.e164 and o.tenant_id = x.tenant_id and o.direction = 'out' and o.began_at <= (select clock_timestamp()) + interval '1 minute'
    order by o.began_at desc limit @most)) as c (began_at, talked)
 order by c.began_at desc`
 
@@ -77,7 +82,7 @@ func (s *Store) calls(subjects []subject) fact {
 	}
 	found := map[contact]gates.Calls{}
 	return fact{
-		name: factCalls, sql: callsSQL,
+		name: factCalls, of: subjects, sql: callsSQL,
 		args: pgx.StrictNamedArgs{"tenants": tenantsOf(subjects), "numbers": numbersOf(subjects), "most": most},
 		row: func(rows pgx.Rows) error {
 			var with contact
@@ -97,22 +102,22 @@ func (s *Store) calls(subjects []subject) fact {
 }
 
 const calledInSQL = `
-select x.tenant_id, x.e164, o.began_at, o.source
+select x.tenant_id, x.e164, o.began_at, o.source, o.reported_at
 from (select distinct * from unnest(@tenants::text[], @numbers::text[]) as x (tenant_id, e164)) x
 cross join lateral (
-  select o.began_at, o.source from other_calls o
-  where o.e164 = x.e164 and o.tenant_id = x.tenant_id and o.direction = 'in' and o.began_at <= clock_timestamp() + interval '1 minute'
+  select o.began_at, o.source, max(o.reported_at) over () as reported_at from other_calls o
+  where o.e164 = x.e164 and o.tenant_id = x.tenant_id and o.direction = 'in' and o.began_at <= (select clock_timestamp()) + interval '1 minute'
   order by o.began_at desc limit 1) o`
 
 func calledIn(subjects []subject) fact {
 	found := map[contact]*gates.CalledIn{}
 	return fact{
-		name: factCalledIn, sql: calledInSQL,
+		name: factCalledIn, of: subjects, sql: calledInSQL,
 		args: pgx.StrictNamedArgs{"tenants": tenantsOf(subjects), "numbers": numbersOf(subjects)},
 		row: func(rows pgx.Rows) error {
 			var from contact
 			var call gates.CalledIn
-			err := rows.Scan(&from.tenant, &from.e164, &call.At, &call.Source)
+			err := rows.Scan(&from.tenant, &from.e164, &call.At, &call.Source, &call.Known)
 			found[from] = &call
 			return err
 		},
@@ -131,11 +136,11 @@ from (select distinct * from unnest(@tenants::text[]) as x (tenant_id)) x
 cross join lateral (
   select began_at from (
     (select a.begin_at from attempts a
-     where a.tenant_id = x.tenant_id and a.begin_at > clock_timestamp() - interval '24 hours' and ` + mayHaveRung + `
+     where a.tenant_id = x.tenant_id and a.begin_at > (select clock_timestamp()) - interval '24 hours' and ` + mayHaveRung + `
      order by a.begin_at desc limit @limit)
     union all
     (select o.began_at from other_calls o
-     where o.tenant_id = x.tenant_id and o.direction = 'out' and o.began_at > clock_timestamp() - interval '24 hours' and o.began_at <= clock_timestamp() + interval '1 minute'
+     where o.tenant_id = x.tenant_id and o.direction = 'out' and o.began_at > (select clock_timestamp()) - interval '24 hours' and o.began_at <= (select clock_timestamp()) + interval '1 minute'
      order by o.began_at desc limit @limit)) as both_kinds (began_at)
   order by began_at desc limit @limit) c
 group by x.tenant_id`
@@ -143,7 +148,7 @@ group by x.tenant_id`
 func (s *Store) tenantDay(subjects []subject) fact {
 	found := map[string]gates.Spent{}
 	return fact{
-		name: factTenantDay, sql: tenantDaySQL,
+		name: factTenantDay, of: subjects, sql: tenantDaySQL,
 		args: pgx.StrictNamedArgs{"tenants": tenantsOf(subjects), "limit": s.gates.MaxPerTenantDay},
 		row: func(rows pgx.Rows) error {
 			var tenant string
@@ -161,19 +166,19 @@ select count(*), min(c.began_at) + interval '1 minute'
 from (
   select began_at from (
     (select a.begin_at from attempts a
-     where a.begin_at > clock_timestamp() - interval '1 minute' and ` + mayHaveRung + `
+     where a.begin_at > (select clock_timestamp()) - interval '1 minute' and ` + mayHaveRung + `
      order by a.begin_at desc limit @limit)
     union all
     (select o.began_at from other_calls o
-     where o.direction = 'out' and o.began_at > clock_timestamp() - interval '1 minute' and o.began_at <= clock_timestamp() + interval '1 minute'
+     where o.direction = 'out' and o.began_at > (select clock_timestamp()) - interval '1 minute' and o.began_at <= (select clock_timestamp()) + interval '1 minute'
      order by o.began_at desc limit @limit)) as both_kinds (began_at)
   order by began_at desc limit @limit) c
 having count(*) > 0`
 
-func (s *Store) fleetMinute([]subject) fact {
+func (s *Store) fleetMinute(subjects []subject) fact {
 	var found gates.Spent
 	return fact{
-		name: factFleetMinute, sql: fleetMinuteSQL, args: pgx.StrictNamedArgs{"limit": s.gates.MaxPerMinute},
+		name: factFleetMinute, of: subjects, sql: fleetMinuteSQL, args: pgx.StrictNamedArgs{"limit": s.gates.MaxPerMinute},
 		row:  func(rows pgx.Rows) error { return rows.Scan(&found.Calls, &found.FreesAt) },
 		give: func(s subject, broken error) { s.FleetMinute = known(found, broken) },
 	}
@@ -184,7 +189,7 @@ select x.tenant_id, x.line, count(*), min(c.begin_at) + interval '2 hours'
 from (select distinct * from unnest(@tenants::text[], @lines::text[]) as x (tenant_id, line)) x
 cross join lateral (
   select a.begin_at from attempts a join phone_followups f on f.id = a.followup_id
-  where a.tenant_id = x.tenant_id and a.begin_at > clock_timestamp() - interval '2 hours' and a.line = x.line and ` + withoutEnd + `
+  where a.tenant_id = x.tenant_id and a.begin_at > (select clock_timestamp()) - interval '2 hours' and a.line = x.line and ` + withoutEnd + `
   order by a.begin_at desc limit @limit) c
 group by x.tenant_id, x.line`
 
@@ -195,7 +200,7 @@ func (s *Store) lineCalls(subjects []subject) fact {
 		lines[i] = one.line.Name
 	}
 	return fact{
-		name: factLineCalls, sql: lineCallsSQL,
+		name: factLineCalls, of: subjects, sql: lineCallsSQL,
 		args: pgx.StrictNamedArgs{"tenants": tenantsOf(subjects), "lines": lines, "limit": s.gates.LineCallsAtOnce},
 		row: func(rows pgx.Rows) error {
 			var id followup.LineID

@@ -92,6 +92,9 @@ func writeChange(ctx context.Context, tx pgx.Tx, s desk.Snapshot, c desk.Change)
 			pgx.StrictNamedArgs{"outcome": c.Attempt, "now": s.Now, "by": c.By, "id": s.ID, "no": s.Attempt.No}); err != nil {
 			return fmt.Errorf("settling the attempt: %w", err)
 		}
+		if err := wakeCounted(ctx, tx, []string{s.ID}, []int16{int16(s.Attempt.No)}); err != nil {
+			return err
+		}
 	}
 	_, err := tx.Exec(ctx, decideSQL, pgx.StrictNamedArgs{
 		"id": s.ID, "now": s.Now, "from": string(s.State), "state": string(c.To), "outcome": orNull(string(c.Outcome)),
@@ -109,8 +112,8 @@ func writeChange(ctx context.Context, tx pgx.Tx, s desk.Snapshot, c desk.Change)
 func (s *Store) succeed(ctx context.Context, tx pgx.Tx, id string, next desk.Successor) (string, error) {
 	var made string
 	err := tx.QueryRow(ctx, `
-		insert into phone_followups (tenant_id, ref, due_at, phone_number, contact_name, time_zone, purpose, script, needs_approval, line, successor_of)
-		select tenant_id, ref, @due_at, phone_number, contact_name, time_zone, purpose, script, needs_approval, line, id
+		insert into phone_followups (tenant_id, ref, due_at, phone_number, contact_name, time_zone, purpose, script, needs_approval, line, successor_of, promised_at)
+		select tenant_id, ref, @due_at, phone_number, contact_name, time_zone, purpose, script, needs_approval, line, id, coalesce(promised_at, created_at)
 		from phone_followups where id = @id
 		on conflict on constraint phone_followups_natural_key do nothing
 		returning id`,

@@ -22,15 +22,28 @@ type OptOut struct {
 }
 
 // AddOptOut puts a number on the list. added is false where it was on it already; an
-// earlier entry keeps its date and source.
+// earlier entry keeps its date and source. When it returns no claim is under way that has not
+// seen the entry.
 func (s *Store) AddOptOut(ctx context.Context, o OptOut) (added bool, err error) {
-	n, err := s.AddOptOuts(ctx, []phone.Number{o.Number}, o)
-	return n > 0, err
+	err = s.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockNumber(ctx, tx, o.Number); err != nil {
+			return fmt.Errorf("adding to the do-not-call list: %w", err)
+		}
+		n, err := addOptOuts(ctx, tx, []phone.Number{o.Number}, o)
+		added = n > 0
+		return err
+	})
+	return added, err
 }
 
 // AddOptOuts puts many numbers on the list in one statement, each like o, and says how many
-// were not on it yet. A number that is given twice counts once.
+// were not on it yet. A number that is given twice counts once. Claims under way are not waited
+// for.
 func (s *Store) AddOptOuts(ctx context.Context, numbers []phone.Number, o OptOut) (added int, err error) {
+	return addOptOuts(ctx, s.Pool, numbers, o)
+}
+
+func addOptOuts(ctx context.Context, on execer, numbers []phone.Number, o OptOut) (added int, err error) {
 	e164s := make([]string, len(numbers))
 	for i, n := range numbers {
 		e164s[i] = n.E164()
@@ -38,7 +51,7 @@ func (s *Store) AddOptOuts(ctx context.Context, numbers []phone.Number, o OptOut
 	// Sorted, so that two imports of one list take their index entries in one order and wait
 	// for each other instead of deadlocking.
 	slices.Sort(e164s)
-	tag, err := s.Pool.Exec(ctx, `
+	tag, err := on.Exec(ctx, `
 		insert into do_not_call (e164, tenant_id, source, added_by)
 		select e164, @tenant, @source, @by from unnest(@e164s::text[]) as x (e164)
 		on conflict do nothing`,

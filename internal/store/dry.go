@@ -73,14 +73,14 @@ cross join lateral (
 // dryFollowUpSQL reads a follow-up as a claim would.
 const dryFollowUpSQL = `
 select f.id, f.tenant_id, f.state, case when isfinite(f.due_at) then f.due_at end,
-  case when isfinite(f.next_try_at) then f.next_try_at end, f.created_at,
+  case when isfinite(f.next_try_at) then f.next_try_at end, coalesce(f.promised_at, f.created_at),
   f.phone_number, coalesce(f.e164, ''), coalesce(f.extension, ''), coalesce(f.region, ''), coalesce(f.number_problem, ''),
   f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval, coalesce(f.line, ''), coalesce(f.approval_id::text, '')
 from phone_followups f where f.id = @id`
 
 // askedSQL reads a question to a person that is open.
 const askedSQL = `
-select p.id, p.reasons, p.e164, p.line, p.caller_number, p.words
+select p.id, p.asked_at, p.reasons, p.e164, p.line, p.caller_number, p.words
 from approvals p where p.id::text = @id and p.decision is null`
 
 // Dry loads what the gates would judge a follow-up on at this moment. fits says whether a
@@ -161,7 +161,7 @@ func neverAdmitted(tenant bool, line string, finite bool) string {
 func asked(ctx context.Context, tx pgx.Tx, d *Dry, approval string) error {
 	yes := gates.Approval{By: "whoever approves it", At: d.Case.Now}
 	var e164, caller string
-	err := tx.QueryRow(ctx, askedSQL, pgx.StrictNamedArgs{"id": approval}).Scan(&yes.ID, &yes.Reasons, &e164, &yes.Line, &caller, &yes.Words)
+	err := tx.QueryRow(ctx, askedSQL, pgx.StrictNamedArgs{"id": approval}).Scan(&yes.ID, &yes.Asked, &yes.Reasons, &e164, &yes.Line, &caller, &yes.Words)
 	switch {
 	case isNoRows(err):
 		return nil // it has been answered since
@@ -252,5 +252,5 @@ func (s *Store) dryLine(ctx context.Context, tx pgx.Tx, d *Dry, line string) (li
 
 func (s *Store) dryFacts(ctx context.Context, tx pgx.Tx, d *Dry, approval string, with loading) error {
 	subjects := []subject{{d.ID, approval, d.Tenant, followup.LineID{Tenant: d.Tenant, Name: d.Case.Line.Name}, &d.Case}}
-	return load(ctx, tx, s.facts(subjects), subjects, with.careful, with.broken)
+	return load(ctx, tx, s.facts(subjects), with.careful, with.broken)
 }

@@ -33,6 +33,7 @@ func (s subject) e164() string { return s.Number.Number.E164() }
 // fact is one statement that loads something for all subjects, and how each gets its own.
 type fact struct {
 	name string
+	of   []subject
 	sql  string
 	args pgx.StrictNamedArgs
 	row  func(pgx.Rows) error
@@ -85,9 +86,10 @@ func (s *Store) facts(subjects []subject) []fact {
 	return all
 }
 
-// load runs the statements and gives every subject its facts. Carefully, one by one, a fact
+// load runs the statements and gives each fact to the subjects that it was loaded for: the others
+// do without it, and a gate that asks it of them after all waits. Carefully, one by one, a fact
 // that the database cannot give is told from the others; those known to be broken are left out.
-func load(ctx context.Context, tx pgx.Tx, all []fact, subjects []subject, careful bool, broken map[string]error) error {
+func load(ctx context.Context, tx pgx.Tx, all []fact, careful bool, broken map[string]error) error {
 	asked := slices.DeleteFunc(slices.Clone(all), func(f fact) bool { return broken[f.name] != nil })
 	if careful {
 		for _, f := range asked {
@@ -112,7 +114,7 @@ func load(ctx context.Context, tx pgx.Tx, all []fact, subjects []subject, carefu
 		}
 	}
 	for _, f := range all {
-		for _, one := range subjects {
+		for _, one := range f.of {
 			f.give(one, broken[f.name])
 		}
 	}
@@ -155,7 +157,7 @@ func optOuts(subjects []subject) fact {
 	type list struct{ tenant, e164 string } // tenant "" for all
 	found := map[list]*gates.OptOut{}
 	return fact{
-		name: factOptOuts, sql: optOutsSQL,
+		name: factOptOuts, of: subjects, sql: optOutsSQL,
 		args: pgx.StrictNamedArgs{"numbers": numbersOf(subjects), "tenants": tenantsOf(subjects)},
 		row: func(rows pgx.Rows) error {
 			var on list
@@ -176,7 +178,7 @@ func optOuts(subjects []subject) fact {
 }
 
 const approvalsSQL = `
-select p.id, p.followup_id, p.decided_by, p.decided_at, p.reasons, coalesce(p.time_zone, ''), p.e164, p.line, p.caller_number, p.words
+select p.id, p.followup_id, p.decided_by, p.asked_at, p.decided_at, p.reasons, coalesce(p.time_zone, ''), p.e164, p.line, p.caller_number, p.words
 from approvals p
 where p.id = any(@approvals::text[]::uuid[]) and p.decision = 'approved'
   and not exists (select from attempts a where a.approval_id = p.id and (a.outcome is null or a.outcome <> 'not_placed'))`
@@ -190,11 +192,11 @@ func approvals(subjects []subject) fact {
 	}
 	found := map[string]*gates.Approval{}
 	return fact{
-		name: factApprovals, sql: approvalsSQL, args: pgx.StrictNamedArgs{"approvals": ids},
+		name: factApprovals, of: subjects, sql: approvalsSQL, args: pgx.StrictNamedArgs{"approvals": ids},
 		row: func(rows pgx.Rows) error {
 			var a gates.Approval
 			var of, e164, caller string
-			err := rows.Scan(&a.ID, &of, &a.By, &a.At, &a.Reasons, &a.TimeZone, &e164, &a.Line, &caller, &a.Words)
+			err := rows.Scan(&a.ID, &of, &a.By, &a.Asked, &a.At, &a.Reasons, &a.TimeZone, &e164, &a.Line, &caller, &a.Words)
 			a.Number, a.Caller = phone.FromE164(e164), phone.FromE164(caller)
 			found[of] = &a
 			return err
@@ -207,7 +209,7 @@ const consentsSQL = `
 select c.tenant_id, c.e164, c.purpose, c.source, c.given_at
 from consents c join unnest(@tenants::text[], @numbers::text[], @purposes::text[]) as x (tenant_id, e164, purpose)
   using (tenant_id, e164, purpose)
-where c.given_at <= clock_timestamp()`
+where c.given_at <= (select clock_timestamp())`
 
 func consents(subjects []subject) fact {
 	type to struct{ tenant, e164, purpose string }
@@ -217,7 +219,7 @@ func consents(subjects []subject) fact {
 		purposes[i] = s.Purpose
 	}
 	return fact{
-		name: factConsents, sql: consentsSQL,
+		name: factConsents, of: subjects, sql: consentsSQL,
 		args: pgx.StrictNamedArgs{"tenants": tenantsOf(subjects), "numbers": numbersOf(subjects), "purposes": purposes},
 		row: func(rows pgx.Rows) error {
 			var is to

@@ -38,8 +38,8 @@ const (
 	ReportedTalk    Reported = "talked" // it was there already, and that it reached somebody is new
 )
 
-// ReportCall writes a report down. When it returns no claim is under way that has not counted
-// the call: it holds the number's lock as a claim does.
+// ReportCall writes a report down. When it returns no claim is under way that judges a call to
+// this number and has not counted this one; claims that only share a budget with it may be.
 func (s *Store) ReportCall(ctx context.Context, c OtherCall) (Reported, error) {
 	var came Reported
 	err := s.tx(ctx, func(tx pgx.Tx) error {

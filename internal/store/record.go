@@ -57,7 +57,12 @@ func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
 			return err
 		}
 		effects := lineEffects{}
+		var ids []string
+		var nos []int16
 		for _, one := range set {
+			if one.Outcome == drain.AttemptRefused || one.Outcome == drain.AttemptNotPlaced {
+				ids, nos = append(ids, one.FollowUp), append(nos, int16(one.AttemptNo))
+			}
 			switch {
 			case !applied[attemptKey{one.FollowUp, one.AttemptNo}]:
 				if err := s.recordLate(ctx, tx, one); err != nil {
@@ -66,6 +71,9 @@ func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
 			case locked[lineOf(one)]:
 				effects.add(one)
 			}
+		}
+		if err := wakeCounted(ctx, tx, ids, nos); err != nil {
+			return err
 		}
 		return s.writeEffects(ctx, tx, effects, retryAfter)
 	})
