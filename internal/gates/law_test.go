@@ -34,8 +34,3 @@ func law(t testing.TB, text string) *rules.Set {
 	}
 	return set
 }
-
-// sevenDays is a rule for the United States that is open in one window each day.
-func sevenDays(window string) string {
-	return `{rules: [{places: US, hours: {Mon-Sun: "` + window + `"}, source: made up, dated: 2025-11-01}]}`
-}
