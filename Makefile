@@ -48,8 +48,9 @@ generate: ## Bring generated files up to date: the README's table, example.env, 
 generate-check: ## Fail where a generated file is not up to date
 	$(GO) test ./config ./internal/followup -run 'TestREADME|TestExample|TestDiagram'
 
-bench: postgres ## Measure what a follow-up costs the database
+bench: postgres ## Measure what a follow-up costs the database, and the gates
 	$(GO) test ./internal/drain -run '^$$' -bench . -benchtime 1x
+	$(GO) test ./internal/gates -run '^$$' -bench . -benchtime 300ms
 
 clean: ## Remove what was built
 	rm -rf bin
