@@ -43,11 +43,11 @@ func differing(daemons []store.DaemonGates, own map[string]string) []note {
 	return all
 }
 
-// differs names each setting that a daemon has otherwise. One of a release that did not tell its
-// settings has none of the gates that came with the telling.
+// differs names each setting that a daemon has otherwise; one of a release that did not tell its
+// settings differs in none.
 func differs(theirs, own map[string]string) string {
 	if len(theirs) == 0 {
-		return "no caps, gaps, budgets, policies nor calling rules: it is of an earlier release, restart it"
+		return ""
 	}
 	names := slices.Collect(maps.Keys(theirs))
 	names = slices.AppendSeq(names, maps.Keys(own))

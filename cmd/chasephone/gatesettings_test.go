@@ -21,7 +21,7 @@ func TestDiffering(t *testing.T) {
 	}{
 		{"none runs", nil, "[]"},
 		{"the same", []store.DaemonGates{with("a", 1, "on", "0s")}, "[]"},
-		{"one that did not tell", []store.DaemonGates{{Host: "a", PID: 1}}, "[daemon on a (pid 1) has no caps, gaps, budgets, policies nor calling rules: it is of an earlier release, restart it]"},
+		{"one that did not tell", []store.DaemonGates{{Host: "a", PID: 1}}, "[]"},
 		{"one setting", []store.DaemonGates{with("a", 1, "on", "1h")}, "[daemon on a (pid 1) has GATE_MIN_GAP=1h, this command's environment has 0s]"},
 		{
 			"several daemons alike",
