@@ -99,6 +99,13 @@ type importing struct {
 	told   io.Writer
 	put    func([]phone.Number) (added int, err error)
 	batch  []entry
+	way    chan written // the batch before, on its way into the database; nil: none is
+}
+
+// written is what became of a batch.
+type written struct {
+	read, added int
+	err         error
 }
 
 type entry struct {
@@ -113,10 +120,10 @@ func (i *importing) run(in io.Reader) error {
 	for no := 1; ; no++ {
 		text, err := nextLine(r)
 		if errors.Is(err, io.EOF) {
-			return i.flush()
+			return i.finish()
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("reading line %d: %w", no, err), i.flush())
+			return errors.Join(fmt.Errorf("reading line %d: %w", no, err), i.finish())
 		}
 		raw := firstColumn(text)
 		if raw == "" || no == 1 && isHeading(raw) {
@@ -130,7 +137,30 @@ func (i *importing) run(in io.Reader) error {
 	}
 }
 
-// flush puts the batch on the list, and tells of its bad lines.
+// finish puts what is left on the list.
+func (i *importing) finish() error {
+	if err := i.flush(); err != nil {
+		return err
+	}
+	return i.settle()
+}
+
+// settle awaits the batch that is on its way.
+func (i *importing) settle() error {
+	if i.way == nil {
+		return nil
+	}
+	w := <-i.way
+	i.way = nil
+	if w.err != nil {
+		return fmt.Errorf("after %d numbers: %w", i.Read, w.err)
+	}
+	i.Read, i.Added, i.Listed = i.Read+w.read, i.Added+w.added, i.Listed+w.read-w.added
+	return nil
+}
+
+// flush sends the batch on its way to the list and tells of its bad lines. While the database
+// writes one, the numbers of the next are worked out.
 func (i *importing) flush() error {
 	if len(i.batch) == 0 {
 		return nil
@@ -146,11 +176,15 @@ func (i *importing) flush() error {
 		_, _ = fmt.Fprintf(i.told, "line %d: %s\n", e.line, e.problem.Sentence())
 	}
 	i.batch = i.batch[:0]
-	added, err := i.put(numbers)
-	if err != nil {
-		return fmt.Errorf("after %d numbers: %w", i.Read, err)
+	if err := i.settle(); err != nil {
+		return err
 	}
-	i.Read, i.Added, i.Listed = i.Read+len(numbers), i.Added+added, i.Listed+len(numbers)-added
+	way := make(chan written, 1)
+	go func() {
+		added, err := i.put(numbers)
+		way <- written{len(numbers), added, err}
+	}()
+	i.way = way
 	return nil
 }
 
