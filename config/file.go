@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // longestFile bounds what is read of a NAME_FILE, in bytes.
@@ -28,7 +29,8 @@ func readFile(path string) (string, error) {
 
 // readBytes reads a file that has at most so many bytes.
 func readBytes(path string, longest int64) ([]byte, error) {
-	f, err := os.Open(path)
+	// Not blocking: a pipe that nobody writes to must not hang the start without a word.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, withoutPath(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -191,5 +192,18 @@ func TestGateSettings(t *testing.T) {
 	}
 	if off := load("GATE_CALLING_HOURS=off")["GATE_CALLING_HOURS"]; off != "off" {
 		t.Error(off)
+	}
+}
+
+// A pipe that nobody writes to is told of, and hangs nothing.
+func TestRulesFromASilentPipe(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "hours.yaml")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no pipe can be made here: %v", err)
+	}
+	_, err := config.Load([]string{"DATABASE_URL=postgres://localhost/x", "GATE_CALLING_HOURS=" + pipe}, config.Options{})
+	if err == nil || !strings.Contains(err.Error(), "GATE_CALLING_HOURS is") {
+		t.Errorf("%v", err)
 	}
 }

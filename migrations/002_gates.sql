@@ -34,7 +34,7 @@ create index attempts_begun on attempts (begin_at);
 
 -- Rows that wait for a count: where an attempt turns out not to have rung they need not.
 create index phone_followups_counted on phone_followups (tenant_id, e164)
-  where state = 'due' and not ready and reason in ('too_many_calls', 'too_soon', 'tenant_budget');
+  where state = 'due' and reason in ('too_many_calls', 'too_soon', 'tenant_budget');
 
 -- What follows locks tables that every claim needs, so it comes last and is soon over.
 

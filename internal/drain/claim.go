@@ -53,7 +53,8 @@ type Candidate struct {
 	Tenant    string
 	DueAt     time.Time
 	Line      followup.LineID
-	LastNo    int // number of its newest attempt; 0 where there was none
+	LastNo    int    // number of its newest attempt; 0 where there was none
+	Reason    string // why it waited when it was last looked at
 	Extension string
 	Case      gates.Case
 }
@@ -63,7 +64,7 @@ type Decisions struct {
 	Decided []Decision
 	Paced   map[followup.LineID]time.Time // when each paced line takes its next call
 	Waited  int                           // rows that were moved on: there may be callable ones behind them
-	Shared  int                           // rows that were moved on for what others wait for, too
+	Shared  int                           // rows that were told of what others wait for, too
 	Left    int                           // those others, which stay as they are
 	Full    bool                          // Most was reached before the candidates were through
 	PacedTo time.Time                     // the earliest instant at which a line without room has some; zero: none
@@ -75,6 +76,7 @@ type Decision struct {
 	Ruling    gates.Ruling
 	Findings  []gates.Finding
 	Place     int      // 0 for a row that has to wait
+	Shared    bool     // it waits for what others wait for, too, and keeps its turn among them
 	Attempt   *Attempt // for a pass
 	Asks      []string // for a hold: the codes a person is asked about
 }

@@ -35,7 +35,7 @@ func (w *world) same(prefix, number string, n int) {
 // again ends every wait.
 func (w *world) again() {
 	w.t.Helper()
-	w.exec(`update phone_followups set next_try_at = clock_timestamp() where state = 'due' and not ready and next_try_at > '-infinity'`)
+	w.exec(`update phone_followups set next_try_at = clock_timestamp() where state = 'due' and next_try_at > clock_timestamp()`)
 }
 
 // together works one slot by several daemons at once.

@@ -48,11 +48,12 @@ func (r Ruler) Rule(b Batch) Decisions {
 			switch {
 			case shared == scope{}:
 				d.Waited++
-			case told[shared]:
+			case told[shared], ruling.Code == gates.CodeLineBusy && c.Reason == ruling.Code: // told before
+				told[shared] = true
 				d.Left++
 				continue
 			default:
-				told[shared] = true
+				told[shared], one.Shared = true, true
 				d.Shared++
 			}
 			if ruling.Code == gates.CodeFleetBudget {
@@ -94,10 +95,11 @@ type scope struct {
 }
 
 // sharedBy is who waits for the same as a candidate that waits for this reason; the zero scope
-// is nobody. The first row that comes to a limit others share is told so and moved on. Those
-// that would hear the same are left as they are: told one by one, and again whenever one call
-// more is allowed, a backlog would fill the ledger and say nothing. What is behind them and
-// need not wait for it has its turn.
+// is nobody. The first row that comes to a limit others share is told so, and keeps its turn: it
+// is looked at again as soon as the limit allows a call, before younger ones. Those that would
+// hear the same are left as they are: told one by one, and again whenever one call more is
+// allowed, a backlog would fill the ledger and say nothing. What is behind them and need not
+// wait for it has its turn.
 func sharedBy(c *Candidate, code string) scope {
 	switch code {
 	case gates.CodeFleetBudget:

@@ -162,3 +162,40 @@ func TestRescheduledItIsTheSamePromise(t *testing.T) {
 		t.Errorf("the successor is not held: states %v", w.states())
 	}
 }
+
+// R3: who was told of a limit that all share keeps its turn: what frees up is the oldest's,
+// however many slots have gone by in between.
+func TestOldestFirstUnderASharedLimit(t *testing.T) {
+	for name, o := range map[string]gates.Options{
+		"fleet": {HoursOff: true, MaxPerMinute: 2}, "tenant": {HoursOff: true, MaxPerTenantDay: 2}, "line": {HoursOff: true, LineCallsAtOnce: 2},
+	} {
+		w := newWorldIn(t, manyPlaces)
+		w.gated(o)
+		w.due("a", 12, time.Hour)
+		slot := func() {
+			ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
+			defer cancel()
+			d := w.daemon()
+			if err := d.Prepare(w.ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Slot(ctx, 64); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, func() bool { return w.count(`select count(*) from attempts where outcome is null`) == 0 })
+			w.nextSlot()
+		}
+		for range 5 {
+			slot()
+		}
+		if n := w.count(`select count(*) from attempts`); n != 2 {
+			t.Fatalf("%s: %d calls, want 2", name, n)
+		}
+		w.older(25 * time.Hour) // all that was called counts no longer
+		w.exec(`update phone_followups set next_try_at = clock_timestamp() where state = 'due' and next_try_at > clock_timestamp()`)
+		slot()
+		if n := w.count(`select count(*) from phone_followups where ref in ('a1', 'a2', 'a3', 'a4') and state = 'call_placed'`); n != 4 {
+			t.Errorf("%s: the oldest four are not those that were rung: %v", name, w.states())
+		}
+	}
+}

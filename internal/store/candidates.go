@@ -41,7 +41,7 @@ with clock as materialized (
 select o.now, o.slot, o.taken::int, o.tenant_id, o.line, o.line_key <> '',
   f.id, f.due_at, coalesce(f.promised_at, f.created_at), f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
   coalesce(f.e164, ''), coalesce(f.extension, ''), coalesce(f.region, ''), coalesce(f.number_problem, ''),
-  coalesce(f.attempt_no, 0), f.approval_id
+  coalesce(f.attempt_no, 0), f.approval_id, coalesce(f.reason, '')
 from open o cross join lateral (
   select * from phone_followups f
   where f.tenant_id = o.tenant_id and f.line_key = o.line_key and f.state = 'due' and f.ready
@@ -100,7 +100,7 @@ func (c *claiming) scanCandidate(rows pgx.Rows, b *drain.Batch, lines map[follow
 	k := &one.Case
 	err := rows.Scan(&b.Now, &b.Slot, &taken, &one.Tenant, &name, &named,
 		&one.ID, &one.DueAt, &k.Promised, &k.Script, &k.TimeZone, &k.TimeZoneGiven, &k.Purpose, &k.NeedsApproval,
-		&e164, &extension, &region, &problem, &one.LastNo, &approval)
+		&e164, &extension, &region, &problem, &one.LastNo, &approval, &one.Reason)
 	if err != nil {
 		return err
 	}

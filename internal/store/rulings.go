@@ -20,15 +20,15 @@ with ruling as (
   select * from unnest(@ids::text[]::uuid[], @states::text[], @outcomes::text[], @reasons::text[], @details::text[],
       @next_tries::timestamptz[], @findings::text[], @places::smallint[], @asks::text[], @words::text[],
       @attempts::smallint[], @tokens::text[]::uuid[], @lines::text[], @carriers::text[], @numbers::text[], @callers::text[],
-      @spends::text[]::uuid[], @begins::timestamptz[], @send_bys::timestamptz[], @answer_bys::timestamptz[], @late_ats::timestamptz[])
+      @spends::text[]::uuid[], @begins::timestamptz[], @send_bys::timestamptz[], @answer_bys::timestamptz[], @late_ats::timestamptz[], @stays::boolean[])
     as x (id, state, outcome, reason, detail, next_try_at, findings, place, asks, words,
-      attempt_no, token, line, carrier, e164, caller, spends, begin_at, send_by, answer_by, late_at)
+      attempt_no, token, line, carrier, e164, caller, spends, begin_at, send_by, answer_by, late_at, stays)
 ), named as materialized (
   select *, case when state = 'awaiting_approval' then uuid_v7() end as approval from ruling
 ), moved as (
   update phone_followups f
   set state = x.state, version = coalesce(f.version, 0) + 1, reason = x.reason, detail = x.detail, updated_at = @now::timestamptz,
-    next_try_at = coalesce(x.next_try_at, f.next_try_at), ready = false,
+    next_try_at = coalesce(x.next_try_at, f.next_try_at), ready = x.stays,
     approval_id = coalesce(x.approval, f.approval_id), attempt_no = coalesce(x.attempt_no, f.attempt_no)
   from named x
   where f.id = x.id and f.state = 'due'
@@ -64,6 +64,7 @@ type columns struct {
 	places, attempts                               []*int16
 	asks, words, tokens, lines, carriers           []*string
 	numbers, callers, spends                       []*string
+	stays                                          []bool
 }
 
 func (c *claiming) write(ctx context.Context, b drain.Batch, d drain.Decisions) error {
@@ -82,7 +83,7 @@ func (c *claiming) write(ctx context.Context, b drain.Batch, d drain.Decisions) 
 		"next_tries": col.nextTries, "findings": col.findings, "places": col.places, "asks": col.asks, "words": col.words,
 		"attempts": col.attempts, "tokens": col.tokens, "lines": col.lines, "carriers": col.carriers,
 		"numbers": col.numbers, "callers": col.callers, "spends": col.spends,
-		"begins": col.begins, "send_bys": col.sendBys, "answer_bys": col.answerBys, "late_ats": col.lateAts,
+		"begins": col.begins, "send_bys": col.sendBys, "answer_bys": col.answerBys, "late_ats": col.lateAts, "stays": col.stays,
 		"now": b.Now, "slot": b.Slot, "limits_id": c.limitsID, "per_tick": c.limits.PerTick, "daemon": c.daemon,
 	})
 	if len(d.Paced) > 0 {
@@ -119,6 +120,9 @@ func (c *columns) add(one drain.Decision) error {
 	switch one.Ruling.Kind() {
 	case gates.KindWait:
 		state, outcome, next = followup.Due, followup.OutcomeNotReady, &one.Ruling.Until
+		if one.Ruling.Code == gates.CodeLineBusy { // nobody knows when: it is asked about in its turn
+			next = nil
+		}
 	case gates.KindHold:
 		state, outcome = followup.AwaitingApproval, followup.OutcomeAwaitingApproval
 	case gates.KindRefuse:
@@ -130,7 +134,7 @@ func (c *columns) add(one drain.Decision) error {
 	c.outcomes = append(c.outcomes, orNull(string(outcome)))
 	c.reasons, c.details = append(c.reasons, orNull(one.Ruling.Code)), append(c.details, orNull(one.Ruling.Sentence()))
 	c.findings, c.nextTries = append(c.findings, orNull(string(findings))), append(c.nextTries, next)
-	c.places = append(c.places, number(one.Place))
+	c.places, c.stays = append(c.places, number(one.Place)), append(c.stays, one.Shared)
 
 	a := one.Attempt
 	if a == nil {

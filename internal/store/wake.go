@@ -16,7 +16,7 @@ where f.id in (
   from unnest(@ids::text[]::uuid[], @nos::smallint[]) as x (id, no)
   join attempts a on a.followup_id = x.id and a.no = x.no and a.outcome in ('refused', 'not_placed', 'did_not_ring')
   join phone_followups w on w.tenant_id = a.tenant_id and (w.e164 = a.e164 or w.reason = 'tenant_budget')
-  where w.state = 'due' and not w.ready and w.reason in ('too_many_calls', 'too_soon', 'tenant_budget')
+  where w.state = 'due' and w.next_try_at > clock_timestamp() and w.reason in ('too_many_calls', 'too_soon', 'tenant_budget')
   for no key update of w skip locked)`
 
 // wakeCounted makes due at once what waits for a count in which attempts stood that are now
