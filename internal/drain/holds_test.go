@@ -118,3 +118,21 @@ func TestReasonsOfAnApprovalAreAskedAgain(t *testing.T) {
 		t.Errorf("approved, with its cap used up meanwhile: %+v", r)
 	}
 }
+
+// A promise written by a clock that is ahead is no younger than the contact that came after it.
+func TestCalledInWhateverClockWroteThePromise(t *testing.T) {
+	w := newWorld(t, nil)
+	w.gated(gates.Options{HoursOff: true})
+	w.exec(`insert into phone_followups (ref, phone_number, due_at, script, created_at) values ('a', '+14155550123', now() + interval '1 hour', 'x', now() + interval '2 hours')`)
+	if err := w.daemon().Prepare(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.exec(`insert into other_calls (e164, direction, reported_by) values ('+14155550123', 'in', 'pbx')`)
+	w.exec(`alter table phone_followups disable trigger user`)
+	w.exec(`update phone_followups set due_at = now(), next_try_at = now()`)
+	w.exec(`alter table phone_followups enable trigger user`)
+	w.slot()
+	if r := w.row("a"); r.State != "awaiting_approval" || r.Reason != "called_in" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -31,6 +31,8 @@ for no key update of f skip locked`
 const admitSQL = `
 update phone_followups f
 set ready = true, next_try_at = greatest(f.due_at, f.next_try_at),
+  -- Whatever clock the row was written by, it was promised no later than it was first looked at.
+  promised_at = least(coalesce(f.promised_at, f.created_at), clock_timestamp()),
   e164 = coalesce(f.e164, x.e164), extension = coalesce(f.extension, x.extension),
   region = coalesce(f.region, x.region), number_problem = coalesce(f.number_problem, x.problem)
 from unnest(@ids::text[]::uuid[], @e164s::text[], @extensions::text[], @regions::text[], @problems::text[])
