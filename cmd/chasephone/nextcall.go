@@ -83,7 +83,7 @@ func (o outlook) next(c gates.Case) nextCall {
 		reasons = append(slices.Clone(reasons), earlier.Reasons...)
 	}
 	return o.answered(asked, &gates.Approval{
-		By: "whoever approves it", At: at, Reasons: reasons,
+		By: "whoever approves it", Asked: at, At: at, Reasons: reasons,
 		Number: c.Number.Number, Line: c.Line.Name, Caller: c.Line.Caller, Words: gates.Words(c.Script, c.Line.URL),
 	}, "only "+o.yes+": "+o.holds(asked))
 }

@@ -313,6 +313,12 @@ func TestShowNowOfOneThatNeedsApproval(t *testing.T) {
 	unknown := v.raw(t, `phone_number, time_zone, due_at`, `$1, 'Mars/Olympus', now()`, person)
 	v.now(t, unknown).is(t, "hold", "time_zone_unknown", nextApproval, "together with the time zone of the person called, by whose hours it waits then; then nothing else")
 
+	// A contact that is known already is asked about once.
+	called := v.promise(t, "called", "now", "--time-zone", noon(), "--number", "+14155550155")
+	v.says(t, "reported", "report", "+14155550155", "--called-in", "--by", "ada")
+	j = v.now(t, called)
+	j.is(t, "hold", "called_in", nextApproval, "; then nothing else is in the way")
+
 	// Once it is asked, the question stands as it was.
 	approval := v.awaiting(t, closed, "approval_required")
 	v.exec(t, `alter table approvals disable trigger decision_stands`)
