@@ -20,12 +20,14 @@ func TestArrows(t *testing.T) {
 		drain    = "drain"
 		desk     = "desk"
 		tick     = "tick"
+		spelling = "spelling"
 		store    = "store"
 	)
 	allowed := map[string][]string{
 		followup:         {},
 		phone:            {},
-		rules:            {},
+		rules:            {spelling},
+		spelling:         {},
 		"telemetry":      {},
 		"pgserver":       {},
 		gates:            {phone, rules},

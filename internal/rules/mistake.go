@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"chasephone/internal/spelling"
 )
 
 // mostTold is how many mistakes are told at once.
@@ -61,38 +63,17 @@ func quote(s string) string {
 
 // nearest is the word among known ones that an unknown one was most likely meant to be, or "".
 func nearest(word string, known []string) string {
-	const farthest = 2      // letters to change, add or drop
-	const longestUnlike = 3 // letters of words so short that all are near each other
+	const farthest = 2            // letters to change, add, drop or swap
+	const longestUnlike = 3       // letters of words so short that all are near each other
+	if len(word) > longestShown { // no key is as long, and a file may be a huge one
+		return ""
+	}
 	word = strings.ToLower(word)
 	best, least := "", farthest+1
 	for _, candidate := range known {
-		if d := distance(word, candidate); d < least && len(candidate) > longestUnlike {
+		if d := spelling.Distance(word, candidate); d < least && len(candidate) > longestUnlike {
 			best, least = candidate, d
 		}
 	}
 	return best
-}
-
-// distance counts the letters to change, add or drop to make b of a.
-func distance(a, b string) int {
-	if len(a) > longestShown {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
