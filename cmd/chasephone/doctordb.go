@@ -59,14 +59,14 @@ func ask(ctx context.Context, conf config.Config) (f facts, err error) {
 		return f, err
 	}
 	f.usable = true
-	var errs [7]error
+	var errs [6]error
 	f.fleet, errs[0] = db.Fleet(ctx)
 	f.daemons, errs[1] = db.Daemons(ctx)
 	f.holds, errs[2] = db.Holds(ctx)
 	f.lines, errs[3] = db.Lines(ctx, "")
 	f.tenants, errs[4] = db.Tenants(ctx)
 	f.open, errs[5] = db.OpenByRegion(ctx)
-	f.settings, errs[6] = otherSettings(ctx, db, conf)
+	f.settings = differing(f.daemons, conf.Gates.Settings())
 	err = errors.Join(errs[:]...)
 	f.whole = err == nil
 	return f, err

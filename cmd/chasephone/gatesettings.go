@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,7 +15,7 @@ import (
 // otherSettings says where live daemons have other gate settings than this command's
 // environment: what it says of a call is then not what they will say.
 func otherSettings(ctx context.Context, db *store.Store, conf config.Config) ([]note, error) {
-	daemons, err := db.GateSettings(ctx)
+	daemons, err := db.Daemons(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -22,11 +23,14 @@ func otherSettings(ctx context.Context, db *store.Store, conf config.Config) ([]
 }
 
 // differing has one note for each way in which daemons differ, however many do.
-func differing(daemons []store.DaemonGates, own map[string]string) []note {
+func differing(daemons []store.Daemon, own map[string]string) []note {
+	daemons = slices.SortedFunc(slices.Values(daemons), func(a, b store.Daemon) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID))
+	})
 	var ways []string // in the daemons' order
-	same := map[string][]store.DaemonGates{}
+	same := map[string][]store.Daemon{}
 	for _, d := range daemons {
-		how := differs(d.Settings, own)
+		how := differs(d.Gates, own)
 		if how == "" {
 			continue
 		}

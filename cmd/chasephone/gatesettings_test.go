@@ -11,26 +11,26 @@ import (
 func TestDiffering(t *testing.T) {
 	t.Parallel()
 	own := map[string]string{"GATE_CALLING_HOURS": "on", "GATE_MIN_GAP": "0s"}
-	with := func(host string, pid int, hours, gap string) store.DaemonGates {
-		return store.DaemonGates{Host: host, PID: pid, Settings: map[string]string{"GATE_CALLING_HOURS": hours, "GATE_MIN_GAP": gap}}
+	with := func(host string, pid int, hours, gap string) store.Daemon {
+		return store.Daemon{Host: host, PID: pid, Gates: map[string]string{"GATE_CALLING_HOURS": hours, "GATE_MIN_GAP": gap}}
 	}
 	for _, c := range []struct {
 		name    string
-		daemons []store.DaemonGates
+		daemons []store.Daemon
 		want    string
 	}{
 		{"none runs", nil, "[]"},
-		{"the same", []store.DaemonGates{with("a", 1, "on", "0s")}, "[]"},
-		{"one that did not tell", []store.DaemonGates{{Host: "a", PID: 1}}, "[]"},
-		{"one setting", []store.DaemonGates{with("a", 1, "on", "1h")}, "[daemon on a (pid 1) has GATE_MIN_GAP=1h, this command's environment has 0s]"},
+		{"the same", []store.Daemon{with("a", 1, "on", "0s")}, "[]"},
+		{"one that did not tell", []store.Daemon{{Host: "a", PID: 1}}, "[]"},
+		{"one setting", []store.Daemon{with("a", 1, "on", "1h")}, "[daemon on a (pid 1) has GATE_MIN_GAP=1h, this command's environment has 0s]"},
 		{
 			"several daemons alike",
-			[]store.DaemonGates{with("a", 1, "on", "0s"), with("b", 2, "off", "1h"), with("c", 3, "off", "1h")},
+			[]store.Daemon{with("a", 1, "on", "0s"), with("b", 2, "off", "1h"), with("c", 3, "off", "1h")},
 			"[daemon on b (pid 2), like 1 more, has GATE_CALLING_HOURS=off, this command's environment has on; GATE_MIN_GAP=1h, this command's environment has 0s]",
 		},
 		{
 			"a setting of another release",
-			[]store.DaemonGates{{Host: "a", PID: 1, Settings: map[string]string{"GATE_CALLING_HOURS": "on", "GATE_NEW": "7"}}},
+			[]store.Daemon{{Host: "a", PID: 1, Gates: map[string]string{"GATE_CALLING_HOURS": "on", "GATE_NEW": "7"}}},
 			"[daemon on a (pid 1) has GATE_MIN_GAP=(unset), this command's environment has 0s; GATE_NEW=7, this command's environment has it unset]",
 		},
 	} {

@@ -36,7 +36,7 @@ with clock as materialized (
          and not exists (select from unfit_lines u
            where u.daemon_id = @daemon::text::uuid and u.tenant_id = l.tenant_id and u.line = l.name and u.until > p.now)
          and (l.carrier = any(@carriers) or not exists (select from daemons d
-           where d.id <> @daemon::text::uuid and d.seen_at > p.now - interval '20 seconds' and l.carrier = any(d.carriers))))
+           where d.id <> @daemon::text::uuid and d.seen_at > p.now - ` + liveFor + ` and l.carrier = any(d.carriers))))
 )
 select o.now, o.slot, o.taken::int, o.tenant_id, o.line, o.line_key <> '',
   f.id, f.due_at, coalesce(f.promised_at, f.created_at), f.script, coalesce(f.time_zone, ''), f.time_zone is not null, f.purpose, f.needs_approval,
@@ -132,7 +132,7 @@ func (c *claiming) facts(ctx context.Context, b *drain.Batch, approvals map[stri
 	subjects, numbered := make([]subject, len(b.Candidates)), make([]subject, 0, len(b.Candidates))
 	for i := range b.Candidates {
 		one := &b.Candidates[i]
-		subjects[i] = subject{one.ID, approvals[one.ID], one.Tenant, one.Line, &one.Case}
+		subjects[i] = c.subject(one.ID, approvals[one.ID], one.Tenant, one.Line, &one.Case)
 		if !one.Case.Number.Number.IsZero() {
 			numbered = append(numbered, subjects[i])
 		}

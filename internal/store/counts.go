@@ -72,11 +72,10 @@ cross join lateral (
    order by o.began_at desc limit @most)) as c (began_at, talked)
 order by c.began_at desc`
 
-func (s *Store) calls(subjects []subject) fact {
+func calls(subjects []subject) fact {
 	most := 0
 	for _, one := range subjects {
-		n := s.gates.Needs(one.Case)
-		if most = max(most, n.Calls); n.Talk {
+		if most = max(most, one.needs.Calls); one.needs.Talk {
 			most = mostTalks
 		}
 	}

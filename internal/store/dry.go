@@ -53,7 +53,7 @@ const heldForUnreachable = "carrier_unreachable"
 // drySQL reads the tenant and the line of a call, and which live daemons could call on it.
 const drySQL = `
 with clock as materialized (select clock_timestamp() as now),
-live as materialized (select d.* from daemons d, clock c where d.seen_at > c.now - interval '20 seconds')
+live as materialized (select d.* from daemons d, clock c where d.seen_at > c.now - ` + liveFor + `)
 select c.now, ` + limitsColumns + `, t.id is not null,
   coalesce(t.region, ''), coalesce(t.approval, ''), coalesce(nullif(@line, ''), t.default_line, ''),
   f.stopped_at is not null or t.stopped_at is not null, (select count(*) from live),
@@ -251,6 +251,6 @@ func (s *Store) dryLine(ctx context.Context, tx pgx.Tx, d *Dry, line string) (li
 }
 
 func (s *Store) dryFacts(ctx context.Context, tx pgx.Tx, d *Dry, approval string, with loading) error {
-	subjects := []subject{{d.ID, approval, d.Tenant, followup.LineID{Tenant: d.Tenant, Name: d.Case.Line.Name}, &d.Case}}
+	subjects := []subject{s.subject(d.ID, approval, d.Tenant, followup.LineID{Tenant: d.Tenant, Name: d.Case.Line.Name}, &d.Case)}
 	return load(ctx, tx, s.facts(subjects), with.careful, with.broken)
 }

@@ -26,6 +26,7 @@ type subject struct {
 	tenant   string
 	line     followup.LineID
 	*gates.Case
+	needs gates.Needs
 }
 
 func (s subject) e164() string { return s.Number.Number.E164() }
@@ -62,6 +63,11 @@ func known[T any](v T, broken error) gates.Fact[T] {
 	return gates.Known(v)
 }
 
+// subject is a case with the facts that these gates ask about it.
+func (s *Store) subject(followUp, approval, tenant string, line followup.LineID, c *gates.Case) subject {
+	return subject{followUp, approval, tenant, line, c, s.gates.Needs(c)}
+}
+
 // facts are all that the gates may ask about these subjects.
 func (s *Store) facts(subjects []subject) []fact {
 	numbered := slices.DeleteFunc(slices.Clone(subjects), func(one subject) bool { return one.Number.Number.IsZero() })
@@ -71,14 +77,14 @@ func (s *Store) facts(subjects []subject) []fact {
 		need func(gates.Needs) bool
 		make func([]subject) fact
 	}{
-		{numbered, func(n gates.Needs) bool { return n.Calls > 0 || n.Talk }, s.calls},
+		{numbered, func(n gates.Needs) bool { return n.Calls > 0 || n.Talk }, calls},
 		{numbered, func(n gates.Needs) bool { return n.CalledIn }, calledIn},
 		{numbered, func(n gates.Needs) bool { return n.Consent }, consents},
 		{subjects, func(n gates.Needs) bool { return n.LineCalls }, s.lineCalls},
 		{subjects, func(n gates.Needs) bool { return n.TenantDay }, s.tenantDay},
 		{subjects, func(n gates.Needs) bool { return n.FleetMinute }, s.fleetMinute},
 	} {
-		needing := slices.DeleteFunc(slices.Clone(more.of), func(one subject) bool { return !more.need(s.gates.Needs(one.Case)) })
+		needing := slices.DeleteFunc(slices.Clone(more.of), func(one subject) bool { return !more.need(one.needs) })
 		if len(needing) > 0 {
 			all = append(all, more.make(needing))
 		}
@@ -121,9 +127,12 @@ func load(ctx context.Context, tx pgx.Tx, all []fact, careful bool, broken map[s
 	return nil
 }
 
+// numberKey is what locks a number, for claims and for whoever changes what they judge on.
+const numberKey = `hashtextextended(e164, 0)`
+
 // numbersSQL locks the numbers: whoever else is judging one of them has its rows first.
 const numbersSQL = `
-select e164, pg_try_advisory_xact_lock(hashtextextended(e164, 0))
+select e164, pg_try_advisory_xact_lock(` + numberKey + `)
 from (select distinct e164 from unnest(@numbers::text[]) as x (e164) order by e164) x`
 
 // numberLocks locks the subjects' numbers, as far as nobody else holds them; locked says which.
@@ -144,7 +153,7 @@ func numberLocks(subjects []subject, locked map[phone.Number]bool) fact {
 // lockNumber waits for the claims that judge calls to a number now, and keeps others from
 // beginning to. In a statement of its own: what the next one reads is read under the lock.
 func lockNumber(ctx context.Context, tx pgx.Tx, n phone.Number) error {
-	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, 0))`, n.E164())
+	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(`+numberKey+`) from (values ($1::text)) as x (e164)`, n.E164())
 	return err
 }
 

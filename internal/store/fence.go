@@ -16,7 +16,7 @@ import (
 const slotSQL = `
 select date_bin(l.tick, now, timestamptz 'epoch'), fence.slot_at >= date_bin(l.tick, now, timestamptz 'epoch') and fence.slot_at <= now,
   l.tick - (now - date_bin(l.tick, now, timestamptz 'epoch')), l.tick, l.drainers, l.dial_slots,
-  exists (select from daemons d where d.id <> @daemon::text::uuid and d.seen_at > now - interval '20 seconds'
+  exists (select from daemons d where d.id <> @daemon::text::uuid and d.seen_at > now - ` + liveFor + `
     and (not @carriers::text[] <@ d.carriers
          or exists (select from unfit_lines u where u.daemon_id = d.id and u.until > now)))
 from (select clock_timestamp() as now offset 0) c

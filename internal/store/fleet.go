@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,31 +36,34 @@ func (s *Store) Fleet(ctx context.Context) (Fleet, error) {
 
 // Daemon is one that lives.
 type Daemon struct {
-	Host     string          `json:"host"`
-	PID      int             `json:"pid"`
-	Carriers []string        `json:"carriers"` // that it can call with
-	Since    time.Time       `json:"started_at"`
-	Limits   followup.Limits `json:"-"` // what its environment says
+	Host     string    `json:"host"`
+	PID      int       `json:"pid"`
+	Carriers []string  `json:"carriers"` // that it can call with
+	Since    time.Time `json:"started_at"`
+	// What its environment says:
+	Limits followup.Limits   `json:"-"`
+	Gates  map[string]string `json:"-"` // settings by variable; empty for a release that did not tell
 }
 
 // Daemons lists those that live, the longest first.
 func (s *Store) Daemons(ctx context.Context) ([]Daemon, error) {
 	rows, err := s.Pool.Query(ctx, `
-		select host, pid, carriers, started_at, limits::text from daemons
-		where seen_at > clock_timestamp() - interval '20 seconds' order by started_at, id`)
+		select host, pid, carriers, started_at, limits::text, gates::text from daemons
+		where seen_at > clock_timestamp() - `+liveFor+` order by started_at, id`)
 	if err != nil {
 		return nil, fmt.Errorf("listing daemons: %w", err)
 	}
 	var (
-		all    []Daemon
-		d      Daemon
-		limits string
+		all              []Daemon
+		d                Daemon
+		limits, settings string
 	)
-	_, err = pgx.ForEachRow(rows, []any{&d.Host, &d.PID, &d.Carriers, &d.Since, &limits}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&d.Host, &d.PID, &d.Carriers, &d.Since, &limits, &settings}, func() error {
 		one := d
 		one.Carriers = append([]string{}, d.Carriers...) // the next row is read into the same
 		all = append(all, one)
-		return json.Unmarshal([]byte(limits), &all[len(all)-1].Limits)
+		last := &all[len(all)-1]
+		return errors.Join(json.Unmarshal([]byte(limits), &last.Limits), json.Unmarshal([]byte(settings), &last.Gates))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing daemons: %w", err)

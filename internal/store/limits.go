@@ -59,6 +59,9 @@ func (s *Store) SetLimits(ctx context.Context, l followup.Limits, by string) (be
 	return before, nil
 }
 
+// liveFor is how long a daemon is taken to live after its last heartbeat.
+const liveFor = `interval '20 seconds'`
+
 // Heartbeat notes that this daemon lives, what it can reach and what its own environment
 // says. It returns how many live daemons' environments differ from its own.
 func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree int, err error) {
@@ -79,7 +82,7 @@ func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree in
 		pgx.StrictNamedArgs{"id": s.daemon, "host": host, "pid": os.Getpid(), "carriers": s.carrierNames(), "limits": string(limits), "gates": string(settings)})
 	batch.Queue(`delete from daemons where seen_at < clock_timestamp() - interval '1 day'`)
 	batch.Queue(`delete from unfit_lines where until < clock_timestamp()`)
-	batch.Queue(`select limits from daemons where seen_at > clock_timestamp() - interval '20 seconds'`).Query(func(rows pgx.Rows) error {
+	batch.Queue(`select limits from daemons where seen_at > clock_timestamp() - ` + liveFor).Query(func(rows pgx.Rows) error {
 		var all []followup.Limits
 		var one string
 		_, err := pgx.ForEachRow(rows, []any{&one}, func() error {

@@ -125,7 +125,7 @@ func (s *Store) ReleaseLine(ctx context.Context, tenant, name, by string) (due i
 // may ring on it now.
 func (s *Store) Lines(ctx context.Context, tenant string) ([]Line, error) {
 	rows, err := s.Pool.Query(ctx, `
-		with live as (select * from daemons where seen_at > clock_timestamp() - interval '20 seconds')
+		with live as (select * from daemons where seen_at > clock_timestamp() - `+liveFor+`)
 		select l.tenant_id, l.name, l.carrier, l.caller_number, coalesce(l.url, ''), l.calls_per_second,
 		  l.stopped_at is null and t.stopped_at is null and f.stopped_at is null
 		    and (l.held_until is null or l.held_until <= clock_timestamp())
