@@ -67,11 +67,7 @@ func entryOf(c store.Consent) consentEntry {
 }
 
 func (c consentAddCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, conf, err := p.open(ctx)
+	db, conf, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -127,7 +123,7 @@ type consentRemoved struct {
 }
 
 func (c consentRemoveCmd) Run(ctx context.Context, p process) error {
-	db, who, err := p.openAs(ctx, c.by)
+	db, _, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -184,11 +180,6 @@ func (c consentListCmd) Run(ctx context.Context, p process) error {
 		}
 		return printJSON(p.stdout, answer)
 	}
-	out := &printer{w: p.stdout}
-	if len(all) == 0 {
-		out.printf("no entries")
-		return out.err
-	}
 	rows := make([][]string, len(all))
 	for i, one := range all {
 		v := veilOf(one.Number.E164())
@@ -196,11 +187,5 @@ func (c consentListCmd) Run(ctx context.Context, p process) error {
 			one.Number.Masked(), one.Tenant, v.text(one.Purpose), strings.TrimSuffix(when(one.Given), " UTC"), v.text(one.By), short(v.text(one.Source)),
 		}
 	}
-	if err := table(p.stdout, "NUMBER|TENANT|PURPOSE|GIVEN (UTC)|BY|SOURCE", rows); err != nil {
-		return err
-	}
-	if more {
-		out.printf("there are more: --most says how many are listed")
-	}
-	return out.err
+	return p.listed("NUMBER|TENANT|PURPOSE|GIVEN (UTC)|BY|SOURCE", rows, "no entries", more)
 }

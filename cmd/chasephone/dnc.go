@@ -89,7 +89,7 @@ type dncChange struct {
 }
 
 func (c dncAddCmd) Run(ctx context.Context, p process) error {
-	db, who, err := p.openAs(ctx, c.by)
+	db, _, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ type dncRemoveCmd struct {
 }
 
 func (c dncRemoveCmd) Run(ctx context.Context, p process) error {
-	db, who, err := p.openAs(ctx, c.by)
+	db, _, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -188,21 +188,10 @@ func (c dncListCmd) Run(ctx context.Context, p process) error {
 		}
 		return printJSON(p.stdout, answer)
 	}
-	out := &printer{w: p.stdout}
-	if len(all) == 0 {
-		out.printf("no entries")
-		return out.err
-	}
 	rows := make([][]string, len(all))
 	for i, o := range all {
 		v := veilOf(o.Number.E164())
 		rows[i] = []string{o.Number.Masked(), either(o.Tenant, "(every)"), strings.TrimSuffix(when(o.Added), " UTC"), v.text(o.By), short(v.text(o.Source))}
 	}
-	if err := table(p.stdout, "NUMBER|TENANT|ADDED (UTC)|BY|SOURCE", rows); err != nil {
-		return err
-	}
-	if more {
-		out.printf("there are more: --most says how many are listed")
-	}
-	return out.err
+	return p.listed("NUMBER|TENANT|ADDED (UTC)|BY|SOURCE", rows, "no entries", more)
 }

@@ -47,11 +47,7 @@ type lineChange struct {
 }
 
 func (c lineAddCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, conf, err := p.open(ctx)
+	db, conf, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -127,7 +123,7 @@ type held struct {
 }
 
 func (c lineHoldCmd) Run(ctx context.Context, p process) error {
-	db, who, err := p.openAs(ctx, c.by)
+	db, _, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
@@ -168,7 +164,7 @@ type released struct {
 }
 
 func (c lineReleaseCmd) Run(ctx context.Context, p process) error {
-	db, who, err := p.openAs(ctx, c.by)
+	db, _, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}

@@ -39,11 +39,6 @@ func (c listCmd) Run(ctx context.Context, p process) error {
 	if c.JSON {
 		return printJSON(p.stdout, listed{all, more})
 	}
-	out := &printer{w: p.stdout}
-	if len(all) == 0 {
-		out.printf("no follow-ups")
-		return out.err
-	}
 	rows := make([][]string, len(all))
 	for i, f := range all {
 		v := veilOf(f.PhoneNumber)
@@ -55,13 +50,7 @@ func (c listCmd) Run(ctx context.Context, p process) error {
 			short(v.text(f.Ref)), f.ID, column(f.DueAt), string(f.State), next, masked(f.PhoneNumber), v.text(f.Reason), v.text(f.CallID),
 		}
 	}
-	if err := table(p.stdout, "REF|ID|DUE (UTC)|STATE|NEXT TRY (UTC)|NUMBER|REASON|CALL", rows); err != nil {
-		return err
-	}
-	if more {
-		out.printf("there are more: --most says how many are listed")
-	}
-	return out.err
+	return p.listed("REF|ID|DUE (UTC)|STATE|NEXT TRY (UTC)|NUMBER|REASON|CALL", rows, "no follow-ups", more)
 }
 
 // column is an instant in a column that says UTC above it.
@@ -76,6 +65,22 @@ func (m most) Validate() error {
 		return &desk.Misuse{Says: "accepts 1 to 100000"}
 	}
 	return nil
+}
+
+// listed prints a list: none is what there is instead of rows, and more that it was cut short.
+func (p process) listed(heading string, rows [][]string, none string, more bool) error {
+	out := &printer{w: p.stdout}
+	if len(rows) == 0 {
+		out.printf("%s", none)
+		return out.err
+	}
+	if err := table(p.stdout, heading, rows); err != nil {
+		return err
+	}
+	if more {
+		out.printf("there are more: --most says how many are listed")
+	}
+	return out.err
 }
 
 // andOne asks for one more, to know whether there are more.

@@ -38,7 +38,7 @@ func (c reportCmd) Run(ctx context.Context, p process) error {
 	if c.CalledIn && c.Talked {
 		return &desk.Misuse{Says: "--talked goes with --placed: whoever called in has reached us"}
 	}
-	db, who, err := p.openAs(ctx, c.by)
+	db, _, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}

@@ -166,13 +166,13 @@ func (p process) open(ctx context.Context) (*store.Store, config.Config, error) 
 }
 
 // openAs is open for a command that records who gave it.
-func (p process) openAs(ctx context.Context, b by) (*store.Store, string, error) {
+func (p process) openAs(ctx context.Context, b by) (*store.Store, config.Config, string, error) {
 	who, err := desk.Person(b.name())
 	if err != nil {
-		return nil, "", err
+		return nil, config.Config{}, "", err
 	}
-	db, _, err := p.open(ctx)
-	return db, who, err
+	db, conf, err := p.open(ctx)
+	return db, conf, who, err
 }
 
 func defaults(c config.Config) store.Defaults {

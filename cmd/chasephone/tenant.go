@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"chasephone/config"
-	"chasephone/internal/desk"
 	"chasephone/internal/gates"
 	"chasephone/internal/store"
 )
@@ -94,11 +93,7 @@ func (t tenantChange) print(p process, says string, conf config.Config) error {
 }
 
 func (c tenantAddCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, conf, err := p.open(ctx)
+	db, conf, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,7 @@ func (c tenantSetCmd) Validate() error {
 }
 
 func (c tenantSetCmd) Run(ctx context.Context, p process) error {
-	who, err := desk.Person(c.name())
-	if err != nil {
-		return err
-	}
-	db, conf, err := p.open(ctx)
+	db, conf, who, err := p.openAs(ctx, c.by)
 	if err != nil {
 		return err
 	}
