@@ -18,19 +18,20 @@ const (
 )
 
 // encode writes the whole request down, so that sending it is one Write.
-func encode(target *url.URL, req Request) ([]byte, error) {
+func encode(method string, target *url.URL, authorization, contentType string, body []byte) ([]byte, error) {
 	r := http.Request{
-		Method: http.MethodPost,
+		Method: method,
 		URL:    target,
 		Header: http.Header{
-			"Authorization": {req.Authorization},
-			"Content-Type":  {req.ContentType},
+			"Authorization": {authorization},
 			"Accept":        {"application/json"},
 			"User-Agent":    {"chasephone"},
 		},
-		Body:          io.NopCloser(bytes.NewReader(req.Body)),
-		ContentLength: int64(len(req.Body)),
-		Close:         true,
+		Close: true,
+	}
+	if method != http.MethodGet {
+		r.Header.Set("Content-Type", contentType)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	var wire bytes.Buffer
 	err := r.Write(&wire)

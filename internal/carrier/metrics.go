@@ -15,6 +15,10 @@ const (
 	ResultRefused   Result = "refused"
 	ResultNotPlaced Result = "not_placed"
 	ResultUnknown   Result = "unknown"
+
+	// Of questions, which ring nobody:
+	ResultAnswered Result = "answered"
+	ResultFailed   Result = "failed"
 )
 
 // ResultOf names an answer. No answer at all is an unknown one.
@@ -47,7 +51,7 @@ func NewMetrics(reg prometheus.Registerer, carriers ...string) *Metrics {
 	}, []string{"carrier", "result"})}
 	reg.MustRegister(m.requests)
 	for _, carrier := range carriers {
-		for _, r := range []Result{ResultPlaced, ResultRefused, ResultNotPlaced, ResultUnknown} {
+		for _, r := range []Result{ResultPlaced, ResultRefused, ResultNotPlaced, ResultUnknown, ResultAnswered, ResultFailed} {
 			m.requests.WithLabelValues(carrier, string(r))
 		}
 	}

@@ -16,8 +16,8 @@ func TestMetricsAreSetUp(t *testing.T) {
 	if err != nil || len(families) != 1 || families[0].GetName() != "chasephone_carrier_request_duration_seconds" {
 		t.Fatalf("%v, %v", families, err)
 	}
-	if n := len(families[0].GetMetric()); n != 8 {
-		t.Errorf("%d series; want 2 carriers by 4 results", n)
+	if n := len(families[0].GetMetric()); n != 12 {
+		t.Errorf("%d series; want 2 carriers by 6 results", n)
 	}
 	var observed uint64
 	for _, series := range families[0].GetMetric() {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -124,7 +125,7 @@ func (t *Transport) post(ctx context.Context, req Request, read func(Reply) Answ
 	if err != nil {
 		return connectFailed(fmt.Errorf("the carrier's URL %w", err))
 	}
-	wire, err := encode(target, req)
+	wire, err := encode(http.MethodPost, target, req.Authorization, req.ContentType, req.Body)
 	if err != nil {
 		return connectFailed(fmt.Errorf("writing down the request: %w", err))
 	}
