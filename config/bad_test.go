@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,11 @@ func TestBadValues(t *testing.T) {
 		"GATE_MAX_PER_MINUTE":           append(integers, "100001", "1m"),
 		"CARRIER_ALLOW_LOOPBACK":        {"true", "1", "yes"},
 		"TWILIO_BASE_URL":               urls,
+		"TELNYX_BASE_URL":               urls,
+		"TELNYX_CALLS_PER_SECOND":       {"-1", "1e2", "1.0001", "1000.001", "fast"},
+		"SIP_CALLS_PER_SECOND":          {"-1", "1e2", "1.0001", "1000.001", "fast"},
+		"SIP_RING_FOR":                  append(durations, "4999ms", "5m1ms"),
+		"SIP_TALK_FOR":                  {"-1s", "60", "1 m", "soon", "NaN", "1.0000001s", "5m1ms", "off"},
 		"TWILIO_CALLS_PER_SECOND":       {"-1", "+1", "NaN", "Inf", "1e2", "0x1p1", ".5", "1.", "1,5", "1.0001", "1000.001", "1 ", "\u0661", strings.Repeat("9", 400)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,12 +72,34 @@ func TestBadValues(t *testing.T) {
 	for name, values := range map[string][]string{
 		"TWILIO_ACCOUNT_SID": {"AC", "SK0123456789abcdef0123456789abcdef", "AC0123456789/abcdef", "AC0123456789abcdef0123456789abcdef "},
 		"TWILIO_AUTH_TOKEN":  {"two words", "token\n", "t\u00f6ken", "\x00"},
-		"TWILIO_FROM":        {"14155550123", "+1 415 555 0123", "+04155550123", "+123456", "+1234567890123456", "+1415555012x", "+1\u0664155550123", "tel:+14155550123"},
+		"TELNYX_API_KEY":     {"two words", "key\n", "k\u00e9y", "\x00"},
+		"TELNYX_CONNECTION_ID": {
+			"1 2", "1/2", "1\n", strings.Repeat("1", 65), "\u0661", "1.2",
+			"KEY0123456789ABCDEF_abcdefghijkl", "0123456789abcdef0123456789abcdef", // an API key, and a token
+		},
+		"TELNYX_PUBLIC_KEY": {
+			"key", strings.Repeat("A", 43), strings.Repeat("A", 43) + "=\n", strings.Repeat("A", 42) + "B=", strings.Repeat("A", 44),
+			strings.Repeat("_", 42) + "8=", strings.Repeat("A", 21) + "\n" + strings.Repeat("A", 22) + "=", strings.Repeat("0", 64),
+		},
+		"TELNYX_FROM": {"14155550123", "+1 415 555 0123", "sip:us@example.com"},
+		"SIP_TRUNK": {
+			"trunk.example.com", "sip:", "sip::5060", "sip:trunk.example.com:", "sip:trunk.example.com:0", "sip:trunk.example.com:00", "sip:trunk.example.com:65536",
+			"sip:trunk.example.com:sip", "sip:trunk.example.com:5060:1", "sip://trunk.example.com", "sip:trunk.example.com/", "sip:us@trunk.example.com",
+			"sip:us:secret@trunk.example.com", "sip:trunk.example.com;transport=udp", "sip:trunk.example.com?x", "tel:+14155550123", "https://trunk.example.com",
+			" sip:trunk.example.com", "sip:trunk.example.com ", "sip: trunk.example.com", "sip:trunk.example.com\n", "sip:\u0441trunk.example.com", "sip:2001:4860::8888",
+			"sip:::1", "sip:[2001:4860::8888", "sip:2001:4860::8888]", "sip:[trunk.example.com]", "sip:[2001:4860::8888]5060", "sip:%61.example.com", "sip:a..example.com", "sip:example.com.", "sip:a_b.example.com", "\u017fip:trunk.example.com",
+		},
+		"SIP_USERNAME": {"two words", "a:b", `a"b`, `a\b`, "a\n", "\u00fc"},
+		"SIP_PASSWORD": {"two words", "pass\n", "\u00fc"},
+		"SIP_DOMAIN":   {"example.com:5060", "https://example.com", "a b", "us@example.com", "example.com\n", ".", "example.com.", "a_b.example.com", "::1", strings.Repeat("a.", 126) + "aa"},
+		"SIP_FROM":     {"14155550123", "+1 415 555 0123", "us"},
+		"SIP_SOUND":    {" ", "/a.wav ", "/a\n.wav", "/\xff.wav"},
+		"TWILIO_FROM":  {"14155550123", "+1 415 555 0123", "+04155550123", "+123456", "+1234567890123456", "+1415555012x", "+1\u0664155550123", "tel:+14155550123"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, value := range values {
-				checkOneLine(t, name, value, databaseURL, accountSID, authToken, name+"="+value)
+				checkOneLine(t, name, value, databaseURL, accountSID, authToken, apiKey, connectionID, trunk, username, password, name+"="+value)
 			}
 		})
 	}
@@ -90,23 +118,40 @@ func checkOneLine(t *testing.T, name, value string, environ ...string) {
 	}
 }
 
-func TestBaseURLMustBePublic(t *testing.T) {
+func TestCarriersMustBePublic(t *testing.T) {
 	t.Parallel()
 	local := []string{
 		"localhost:4010", "sim.localhost", "127.0.0.1:4010", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:100.64.0.1]", "10.0.0.1",
 		"172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "0.0.0.0", "100.64.0.1", "carrier-sim:4010",
 		"[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1", "sim.local", "localhost.",
 	}
-	for _, host := range local {
-		for _, scheme := range []string{"http://", "https://"} {
-			checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "TWILIO_BASE_URL="+scheme+host)
-			load(t, config.Options{}, databaseURL, "CARRIER_ALLOW_LOOPBACK=on", "TWILIO_BASE_URL="+scheme+host)
+	public := []string{"api.twilio.com", "api.ie1.twilio.com:443", "8.8.8.8", "[2001:4860:4860::8888]", "example.com."}
+	const allow = "CARRIER_ALLOW_LOOPBACK=on"
+	for _, name := range []string{"TWILIO_BASE_URL", "TELNYX_BASE_URL"} {
+		for _, host := range local {
+			for _, scheme := range []string{"http://", "https://"} {
+				checkOneLine(t, name, host, databaseURL, name+"="+scheme+host)
+				load(t, config.Options{}, databaseURL, allow, name+"="+scheme+host)
+			}
+		}
+		for _, host := range public {
+			load(t, config.Options{}, databaseURL, name+"=https://"+host)
+			checkOneLine(t, name, host, databaseURL, name+"=http://"+host)
+			checkOneLine(t, name, host, databaseURL, allow, name+"=http://"+host)
 		}
 	}
-	for _, host := range []string{"api.twilio.com", "api.ie1.twilio.com:443", "8.8.8.8", "[2001:4860:4860::8888]", "example.com."} {
-		load(t, config.Options{}, databaseURL, "TWILIO_BASE_URL=https://"+host)
-		checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "TWILIO_BASE_URL=http://"+host)
-		checkOneLine(t, "TWILIO_BASE_URL", host, databaseURL, "CARRIER_ALLOW_LOOPBACK=on", "TWILIO_BASE_URL=http://"+host)
+	// A trunk sends no password in the clear: without TLS its host may be public.
+	dotted := func(host string) bool { return strings.HasSuffix(host, ".") } // SIP has no such name
+	local, public = slices.DeleteFunc(local, dotted), slices.DeleteFunc(public, dotted)
+	for _, scheme := range []string{"sip:", "sips:", "SIP:"} {
+		for _, host := range local {
+			checkOneLine(t, "SIP_TRUNK", host, databaseURL, "SIP_TRUNK="+scheme+host)
+			load(t, config.Options{}, databaseURL, allow, "SIP_TRUNK="+scheme+host)
+		}
+		for _, host := range public {
+			load(t, config.Options{}, databaseURL, "SIP_TRUNK="+scheme+host)
+			load(t, config.Options{}, databaseURL, allow, "SIP_TRUNK="+scheme+host)
+		}
 	}
 }
 
@@ -118,28 +163,48 @@ func TestNoMistakeOfAMistake(t *testing.T) {
 	load(t, config.Options{}, databaseURL, "HTTP_ADDR=:0", "METRICS_ADDR=:0")
 }
 
-func TestTwilioComesTogether(t *testing.T) {
+func TestAccountsComeTogether(t *testing.T) {
 	t.Parallel()
-	const from = "TWILIO_FROM=+14155550123"
+	const from, telnyxFrom, sipFrom = "TWILIO_FROM=+14155550123", "TELNYX_FROM=+14155550124", "SIP_FROM=+14155550125"
 	for _, one := range []struct {
 		set  []string
-		want []string
+		want string
 	}{
-		{[]string{accountSID}, []string{"TWILIO_AUTH_TOKEN"}},
-		{[]string{authToken}, []string{"TWILIO_ACCOUNT_SID"}},
-		{[]string{from}, []string{"TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN"}},
-		{[]string{accountSID, from}, []string{"TWILIO_AUTH_TOKEN"}},
-		{[]string{"TWILIO_ACCOUNT_SID=x", from}, []string{"TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN"}},
+		{[]string{accountSID}, "TWILIO_AUTH_TOKEN"},
+		{[]string{authToken}, "TWILIO_ACCOUNT_SID"},
+		{[]string{from}, "TWILIO_ACCOUNT_SID TWILIO_AUTH_TOKEN"},
+		{[]string{accountSID, from}, "TWILIO_AUTH_TOKEN"},
+		{[]string{"TWILIO_ACCOUNT_SID=x", from}, "TWILIO_ACCOUNT_SID TWILIO_AUTH_TOKEN"},
+		{[]string{apiKey}, "TELNYX_CONNECTION_ID"},
+		{[]string{connectionID}, "TELNYX_API_KEY"},
+		{[]string{telnyxFrom}, "TELNYX_API_KEY TELNYX_CONNECTION_ID"},
+		{[]string{publicKey}, "TELNYX_API_KEY TELNYX_CONNECTION_ID"},
+		{[]string{trunk, username}, "SIP_PASSWORD"},
+		{[]string{trunk, password}, "SIP_USERNAME"},
+		{[]string{sipFrom}, "SIP_TRUNK"},
+		{[]string{password}, "SIP_TRUNK SIP_USERNAME"},
+		{[]string{"SIP_DOMAIN=example.com"}, "SIP_TRUNK"},
+		{[]string{"SIP_SOUND=a.wav"}, "SIP_TRUNK"},
+		{[]string{accountSID, apiKey, sipFrom}, "TWILIO_AUTH_TOKEN TELNYX_CONNECTION_ID SIP_TRUNK"},
+		// One line is named default.
+		{[]string{accountSID, authToken, from, apiKey, connectionID, telnyxFrom}, "TELNYX_FROM"},
+		{[]string{trunk, sipFrom, apiKey, connectionID, telnyxFrom}, "SIP_FROM"},
 	} {
 		var got []string
 		for _, m := range mistakes(t, config.Options{}, append(one.set, databaseURL)...) {
 			got = append(got, m.Name)
 		}
-		if strings.Join(got, " ") != strings.Join(one.want, " ") {
+		if strings.Join(got, " ") != one.want {
 			t.Errorf("%q: mistakes in %q, want %q", one.set, got, one.want)
 		}
 	}
-	if c := load(t, config.Options{}, databaseURL, accountSID, authToken); !c.Carriers.Twilio.Configured() || !c.Carriers.Twilio.From.IsZero() {
-		t.Errorf("an account without a caller number: %+v", c.Carriers.Twilio)
+	c := load(t, config.Options{}, databaseURL, accountSID, authToken, apiKey, connectionID, trunk).Carriers
+	if !c.Twilio.Configured() || !c.Telnyx.Configured() || !c.SIP.Configured() || !c.Twilio.From.IsZero() || !c.Telnyx.From.IsZero() || !c.SIP.From.IsZero() {
+		t.Errorf("accounts without a caller number: %+v", c)
+	}
+	// What has a default does not speak of an account.
+	c = load(t, config.Options{}, databaseURL, "TELNYX_BASE_URL=https://example.com", "TELNYX_CALLS_PER_SECOND=2", "SIP_RING_FOR=30s", "SIP_TALK_FOR=0s").Carriers
+	if c.Telnyx.Configured() || c.SIP.Configured() {
+		t.Errorf("no account: %+v", c)
 	}
 }

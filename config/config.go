@@ -13,6 +13,8 @@
 //	form, accepts  the check a text must pass (forms.go), and that check in words
 //	example     what example.env shows, commented out, where there is no default
 //	secret      its value is never shown
+//	needed      an account has it, once any of the account's variables without a default is set
+//	with        the account's other variable that it comes together with
 package config
 
 import (
@@ -21,7 +23,6 @@ import (
 	"time"
 
 	"chasephone/internal/followup"
-	"chasephone/internal/phone"
 	"chasephone/internal/rules"
 )
 
@@ -109,27 +110,6 @@ type Gates struct {
 // Settings are all that decides how the gates judge, by variable, to be compared with another
 // process's: GATE_CALLING_HOURS is told by what its rules say, wherever they were read from.
 func (g Gates) Settings() map[string]string { return maps.Clone(g.settings) }
-
-// Carriers are the telephone companies' accounts.
-type Carriers struct {
-	AllowLoopback bool   `env:"CARRIER_ALLOW_LOOPBACK" envDefault:"off" doc:"Whether a carrier's base URL may be a loopback or private address, and there plain http: for simulators."`
-	Twilio        Twilio `title:"Twilio"`
-}
-
-// Twilio is a Twilio account. Without one, Configured is false.
-type Twilio struct {
-	AccountSID string `env:"TWILIO_ACCOUNT_SID" form:"sid" accepts:"AC and then letters and digits, 34 characters with Twilio itself" example:"AC00000000000000000000000000000000" doc:"The Twilio account. It and its token come together."`
-	AuthToken  Secret `env:"TWILIO_AUTH_TOKEN" secret:"true" form:"token" accepts:"the account's token: letters, digits and signs, no spaces" example:"the-account-token" doc:"The account's token; it also verifies Twilio's webhooks."`
-	// From prints masked, as every number does.
-	From phone.Number `env:"TWILIO_FROM" form:"e164" accepts:"a number in E.164 form: + and 7 to 15 digits, nothing between" example:"+14155550123" doc:"The caller number. With it the default tenant has a line named default."`
-	// BaseURL has no slash at its end.
-	BaseURL string `env:"TWILIO_BASE_URL" envDefault:"https://api.twilio.com" form:"url" accepts:"an http or https URL without user, query or fragment" doc:"Where Twilio's API is: https and public, unless CARRIER_ALLOW_LOOPBACK is on."`
-	// CallsPerSecond of zero is no pacing; the least other one is 0.001.
-	CallsPerSecond float64 `env:"TWILIO_CALLS_PER_SECOND" envDefault:"1" min:"0" max:"1000" doc:"Calls a line starts in a second, so that Twilio queues none; 0 is no pacing."`
-}
-
-// Configured reports whether there is an account to call with.
-func (t Twilio) Configured() bool { return t.AccountSID != "" }
 
 // Limits are the limits this environment asks for (rule R17).
 func (c Config) Limits() followup.Limits {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,10 +90,18 @@ func TestExample(t *testing.T) {
 	if got, want := load(t, embedded, settings(text)...), load(t, embedded); !reflect.DeepEqual(got, want) {
 		t.Errorf("example.env gives\n%+v\nnot the defaults\n%+v", got, want)
 	}
-	// The examples are right, too: with every one of them in force it still loads.
+	// The examples are right, too: with every one of them in force it still loads, but that only
+	// one carrier can have the default line.
 	all := regexp.MustCompile(`(?m)^#([A-Z_]+=)`).ReplaceAllString(text, "$1")
-	if c := load(t, config.Options{}, settings(all)...); !c.Carriers.Twilio.Configured() {
-		t.Errorf("the examples leave Twilio out: %+v", c)
+	for _, carrier := range []string{"TWILIO", "TELNYX", "SIP"} {
+		one := slices.DeleteFunc(settings(all), func(set string) bool {
+			name, _, _ := strings.Cut(set, "=")
+			return strings.HasSuffix(name, "_FROM") && name != carrier+"_FROM"
+		})
+		c := load(t, config.Options{}, one...).Carriers
+		if !c.Twilio.Configured() || !c.Telnyx.Configured() || !c.SIP.Configured() {
+			t.Errorf("the examples leave a carrier out: %+v", c)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"net"
 	"regexp"
 	"slices"
@@ -12,12 +14,13 @@ import (
 )
 
 var (
-	wholeNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
-	decimal     = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,3})?$`)
-	accountSID  = regexp.MustCompile(`^AC[0-9A-Za-z_-]{1,62}$`)
-	e164        = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
-	printable   = regexp.MustCompile(`^[!-~]+$`) // ASCII without the space
-	hostName    = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
+	wholeNumber  = regexp.MustCompile(`^[0-9]{1,9}$`)
+	decimal      = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,3})?$`)
+	accountSID   = regexp.MustCompile(`^AC[0-9A-Za-z_-]{1,62}$`)
+	connectionID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+	e164         = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+	printable    = regexp.MustCompile(`^[!-~]+$`) // ASCII without the space
+	hostName     = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
 )
 
 // cleanDuration wants whole milliseconds, because the database keeps limits no finer than a
@@ -85,6 +88,17 @@ func cleanForm(form, raw string) (string, bool) {
 		return raw, accountSID.MatchString(raw)
 	case "token":
 		return raw, printable.MatchString(raw)
+	case "connection":
+		return raw, connectionID.MatchString(raw) && !tokenLike.MatchString(raw)
+	case "key":
+		return raw, isKey(raw)
+	case "user":
+		return raw, printable.MatchString(raw) && !strings.ContainsAny(raw, `":\`)
+	case "domain":
+		return raw, isDomain(raw)
+	case "trunk":
+		_, ok := trunkHost(raw)
+		return strings.ToLower(raw), ok
 	case "e164":
 		return raw, e164.MatchString(raw)
 	case "hours":
@@ -101,6 +115,12 @@ func cleanHours(raw string) (string, bool) {
 	}
 	looks := strings.Contains(raw, "/") || strings.HasSuffix(raw, ".yaml") || strings.HasSuffix(raw, ".yml")
 	return raw, looks && isText(raw) && raw == strings.TrimSpace(raw)
+}
+
+// isKey reports whether a text is a public key of 32 bytes in the one base64 spelling of it.
+func isKey(raw string) bool {
+	key, err := base64.StdEncoding.Strict().DecodeString(raw)
+	return err == nil && len(key) == ed25519.PublicKeySize && printable.MatchString(raw) // the decoder skips newlines
 }
 
 // isText reports whether a text is one line of UTF-8 without control characters.
@@ -121,6 +141,12 @@ func isAddress(raw string) bool {
 }
 
 func isHost(host string) bool { return hostName.MatchString(host) || isIP(host) }
+
+// isDomain accepts the names that SIP has: no underscores, and no dot at the end. An IPv4
+// address looks like one.
+func isDomain(host string) bool {
+	return len(host) <= 253 && hostName.MatchString(host) && !strings.Contains(host, "_") && !strings.HasSuffix(host, ".")
+}
 
 func isPort(port string) bool {
 	if !wholeNumber.MatchString(port) {

@@ -30,33 +30,18 @@ type Options struct {
 // NAME_FILE variables and GATE_CALLING_HOURS name are read. The error, if any, is of type Mistakes
 // and holds all mistakes at once. An empty value is an unset one.
 func Load(environ []string, o Options) (Config, error) {
-	l := loader{
-		vars:  variables(),
-		set:   env.ToMap(environ),
-		clean: make(map[string]string),
-		from:  make(map[string]origin),
-		bad:   make(map[string]Mistakes),
-	}
+	l := newLoader(variables(), environ)
 	ignored := l.ignore(o)
-	for _, v := range l.vars {
-		l.read(v)
-	}
 	var c Config
-	err := env.ParseWithOptions(&c, env.Options{
-		Environment: l.clean,
-		FuncMap: map[reflect.Type]env.ParserFunc{
-			reflect.TypeFor[phone.Number](): func(s string) (any, error) { return phone.FromE164(s), nil },
-		},
-	})
-	if err != nil { // what passed our checks parses; this would be a fault of this package
-		return Config{}, fmt.Errorf("parsing the checked environment: %w", err)
+	if err := l.readInto(&c); err != nil {
+		return Config{}, err
 	}
 	c.ignored = ignored
 	c.complete(o)
 	l.readRules(&c.Gates, cmp.Or(o.Today, time.Now()))
 	c.Gates.settings = l.gateSettings(c.Gates)
 	l.judgeTogether(c, o)
-	if mistakes := l.mistakes(); len(mistakes) > 0 {
+	if mistakes := append(l.mistakes(), l.unknown()...); len(mistakes) > 0 {
 		return Config{}, mistakes
 	}
 	return c, nil
@@ -68,10 +53,12 @@ func (c *Config) complete(o Options) {
 		return
 	}
 	c.Carriers.AllowLoopback = true
-	if t := &c.Carriers.Twilio; t.Configured() && !isLoopback(hostOf(t.BaseURL)) {
-		t.AccountSID, t.AuthToken, t.From = "", Secret{}, phone.Number{}
-		c.ignored = append(c.ignored,
-			"TWILIO_ACCOUNT_SID is set: this is a demo, which rings nobody, so the account is left out")
+	for _, carrier := range CarrierNames() {
+		if a := c.Carriers.of(carrier); a.Configured() && !isLoopback(a.host()) {
+			a.leaveOut()
+			c.ignored = append(c.ignored,
+				ownVariables(carrier)[0].name+" is set: this is a demo, which rings nobody, so the account is left out")
+		}
 	}
 }
 
@@ -82,6 +69,37 @@ type loader struct {
 	clean map[string]string   // values that passed, or defaults, by variable
 	from  map[string]origin   // where the values came from, by variable
 	bad   map[string]Mistakes // by variable; the first finding stands
+}
+
+func newLoader(vars []variable, environ []string) *loader {
+	return &loader{
+		vars:  vars,
+		set:   env.ToMap(environ),
+		clean: make(map[string]string),
+		from:  make(map[string]origin),
+		bad:   make(map[string]Mistakes),
+	}
+}
+
+// readInto reads all variables and fills in the struct that has them.
+func (l *loader) readInto(group any) error {
+	tagged := make(map[string]string) // the parser knows variables by their tags
+	for _, v := range l.vars {
+		l.read(v)
+		if value, ok := l.clean[v.name]; ok {
+			tagged[v.tag.Get("env")] = value
+		}
+	}
+	err := env.ParseWithOptions(group, env.Options{
+		Environment: tagged,
+		FuncMap: map[reflect.Type]env.ParserFunc{
+			reflect.TypeFor[phone.Number](): func(s string) (any, error) { return phone.FromE164(s), nil },
+		},
+	})
+	if err != nil { // what passed our checks parses; this would be a fault of this package
+		return fmt.Errorf("parsing the checked environment: %w", err)
+	}
+	return nil
 }
 
 // origin is a value before it was cleaned, and the name that brought it.
@@ -149,13 +167,19 @@ func (l *loader) mark(v variable, found ...Mistake) {
 	}
 }
 
-// mistakes are all that were found, then the names that mean nothing.
-func (l *loader) mistakes() Mistakes {
-	var found Mistakes
+// mistakes are all that were found, in the variables' order.
+func (l *loader) mistakes() (found Mistakes) {
+	for _, v := range l.vars {
+		found = append(found, l.bad[v.name]...)
+	}
+	return found
+}
+
+// unknown are the names that are ours alone, and mean nothing.
+func (l *loader) unknown() (found Mistakes) {
 	known := make([]string, 0, 2*len(l.vars))
 	for _, v := range l.vars {
 		known = append(known, v.name)
-		found = append(found, l.bad[v.name]...)
 	}
 	for _, v := range l.vars {
 		known = append(known, v.name+fileSuffix)

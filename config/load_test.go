@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,14 @@ const (
 	databaseURL = "DATABASE_URL=postgres://chasephone@localhost/chasephone"
 	accountSID  = "TWILIO_ACCOUNT_SID=AC0123456789abcdef0123456789abcdef"
 	authToken   = "TWILIO_AUTH_TOKEN=fedcba9876543210fedcba9876543210"
+
+	apiKey       = "TELNYX_API_KEY=KEY0123456789ABCDEF_hunter2hunter2hunter2"
+	connectionID = "TELNYX_CONNECTION_ID=1234567890123456789"
+	publicKey    = "TELNYX_PUBLIC_KEY=VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo="
+
+	trunk    = "SIP_TRUNK=sips:trunk.example.com:5061"
+	username = "SIP_USERNAME=us"
+	password = "SIP_PASSWORD=hunter2"
 )
 
 // mistakes loads an environment, beside a database, that must be wrong.
@@ -53,6 +62,10 @@ func TestDefaults(t *testing.T) {
 	if g.CallingHours != "on" || g.LineUnknowns != 3 || c.Carriers.AllowLoopback || c.Carriers.Twilio.Configured() {
 		t.Errorf("gates %+v, carriers %+v", c.Gates, c.Carriers)
 	}
+	if telnyx, sip := c.Carriers.Telnyx, c.Carriers.SIP; telnyx.Configured() || telnyx.BaseURL != "https://api.telnyx.com" || telnyx.CallsPerSecond != 1 ||
+		sip.Configured() || sip.CallsPerSecond != 1 || sip.RingFor != time.Minute || sip.TalkFor != 2*time.Second {
+		t.Errorf("telnyx %+v, sip %+v", telnyx, sip)
+	}
 	if c.HTTP.Addr != "127.0.0.1:8080" || c.HTTP.MetricsAddr != "127.0.0.1:9464" || c.Carriers.Twilio.CallsPerSecond != 1 {
 		t.Errorf("http %+v, twilio %+v", c.HTTP, c.Carriers.Twilio)
 	}
@@ -73,6 +86,8 @@ func TestEverythingSet(t *testing.T) {
 		"GATE_LINE_CALLS_AT_ONCE=10000", "GATE_MAX_PER_TENANT_DAY=100000", "GATE_MAX_PER_MINUTE=60",
 		"CARRIER_ALLOW_LOOPBACK=on", accountSID, authToken, "TWILIO_FROM=+14155550123",
 		"TWILIO_BASE_URL=http://localhost:4010/", "TWILIO_CALLS_PER_SECOND=0.5",
+		apiKey, connectionID, publicKey, "TELNYX_BASE_URL=http://10.0.0.1/telnyx/", "TELNYX_CALLS_PER_SECOND=0",
+		"SIP_TRUNK=SIP:[::1]:5070", username, password, "SIP_DOMAIN=example.com", "SIP_CALLS_PER_SECOND=1000", "SIP_RING_FOR=5m", "SIP_SOUND=./a b.wav", "SIP_TALK_FOR=0s",
 	)
 	want := followup.Limits{
 		Tick: 1500 * time.Millisecond, PerTick: 100, RetryAfter: 24 * time.Hour, MaxLate: 72 * time.Hour,
@@ -90,6 +105,10 @@ func TestEverythingSet(t *testing.T) {
 		"database":  {c.Database.URL.Reveal(), "host=/run/postgresql dbname=x"},
 		"public":    {c.HTTP.PublicURL, "https://calls.example.com/phone"},
 		"base":      {c.Carriers.Twilio.BaseURL, "http://localhost:4010"},
+		"api key":   {c.Carriers.Telnyx.APIKey.Reveal(), "KEY0123456789ABCDEF_hunter2hunter2hunter2"},
+		"telnyx":    {fmt.Sprint(c.Carriers.Telnyx), "{(hidden) 1234567890123456789 VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=  http://10.0.0.1/telnyx 0}"},
+		"password":  {c.Carriers.SIP.Password.Reveal(), "hunter2"},
+		"sip":       {fmt.Sprint(c.Carriers.SIP), "{sip:[::1]:5070 us (hidden) example.com  1000 5m0s ./a b.wav 0s}"},
 		"level":     {c.Logging.Level.String(), "DEBUG"},
 		"region":    {c.Intake.Region, "GB"},
 		"countries": {strings.Join(c.Gates.Countries, " "), "US CA"},
@@ -106,9 +125,30 @@ func TestEverythingSet(t *testing.T) {
 	}
 }
 
+// TestWebhooksNobodyVerifies: Telnyx would report to an address that refuses it.
+func TestWebhooksNobodyVerifies(t *testing.T) {
+	t.Parallel()
+	const public = "PUBLIC_URL=https://calls.example.com"
+	for _, one := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{public, apiKey, connectionID}, "PUBLIC_URL is set and TELNYX_PUBLIC_KEY is not: "},
+		{[]string{public, apiKey, connectionID, publicKey}, ""},
+		{[]string{apiKey, connectionID}, ""},
+		{[]string{public, trunk}, ""},
+	} {
+		got := load(t, config.Options{}, append(one.set, databaseURL)...).Warnings()
+		if (len(got) > 0) != (one.want != "") || len(got) > 0 && (len(got) > 1 || !strings.HasPrefix(got[0], one.want)) {
+			t.Errorf("%q: warnings %q, want %q", one.set, got, one.want)
+		}
+	}
+}
+
 func TestEmptyIsUnset(t *testing.T) {
 	t.Parallel()
 	load(t, config.Options{}, databaseURL, "PHONE_FOLLOWUP_TICK=", "TWILIO_FROM=", "GATE_COUNTRIES=", "LOG_LEVEL_FILE=", "GATE_TYPO=",
+		"TELNYX_API_KEY=", "TELNYX_PUBLIC_KEY=", "SIP_TRUNK=", "SIP_PASSWORD=",
 		"GATE_CALLING_HOURS=", "GATE_MAX_PER_NUMBER_24H=", "GATE_MIN_GAP=", "GATE_CALLED_IN=")
 	load(t, config.Options{}, databaseURL, "GATE_MIN_GAP=0", "GATE_MAX_PER_MINUTE=0")
 }
@@ -117,7 +157,8 @@ func TestAllMistakesAtOnceInOrder(t *testing.T) {
 	t.Parallel()
 	found := mistakes(
 		t, config.Options{}, "GATE_WHATEVER=1", "GATE_COUNTRY=US", "GATE_2=2", "TWILIO_CALLS_PER_SECOND=-1", "PHONE_FOLLOWUP_TICK=0s",
-		"PHONE_FOLLOWUP_DRAINERS=none", "IDEMPOTENCY_HOURS=3", "LOG_LEVEL=loud", authToken,
+		"PHONE_FOLLOWUP_DRAINERS=none", "IDEMPOTENCY_HOURS=3", "LOG_LEVEL=loud", authToken, "TELNYX_API_KEY=two words",
+		"TELNYX_PUBLIC_KEY=x", "SIP_RING_FOR=1s", password, "SIP_FROM=us",
 	)
 	want := `DATABASE_URL is unset: accepts a postgres:// URL, or libpq's keyword=value form; serve --embedded needs none
 LOG_LEVEL is "loud": accepts debug, info, warn or error
@@ -125,6 +166,13 @@ PHONE_FOLLOWUP_TICK is "0s": accepts a duration from 1s to 1h in whole milliseco
 PHONE_FOLLOWUP_DRAINERS is "none": accepts a whole number from 1 to 64
 TWILIO_ACCOUNT_SID is unset: accepts AC and then letters and digits, 34 characters with Twilio itself; it is needed with the others of Twilio
 TWILIO_CALLS_PER_SECOND is "-1": accepts a decimal number from 0 to 1000 with at most three places
+TELNYX_API_KEY is (hidden): accepts the account's API key: letters, digits and signs, no spaces
+TELNYX_CONNECTION_ID is unset: accepts up to 64 letters, digits, - and _, and no API key; it is needed with the others of Telnyx
+TELNYX_PUBLIC_KEY is "x": accepts base64 of 32 bytes, 44 characters with its = at the end
+SIP_TRUNK is unset: accepts sip:host or sip:host:port over TCP, sips: for the same over TLS, without a user; it is needed with the others of SIP
+SIP_USERNAME is unset: accepts letters, digits and signs, but no space, quote, colon or backslash; it is needed with SIP_PASSWORD
+SIP_FROM is "us": accepts a number in E.164 form: + and 7 to 15 digits, nothing between
+SIP_RING_FOR is "1s": accepts a duration from 5s to 5m in whole milliseconds, with its unit, such as 60s
 GATE_2 is "2": there is no such variable; did you mean GATE_MIN_GAP?
 GATE_COUNTRY is "US": there is no such variable; did you mean GATE_COUNTRIES?
 GATE_WHATEVER is "1": there is no such variable; did you mean GATE_COUNTRIES?

@@ -37,9 +37,14 @@ const unset = "unset"
 // longestShown bounds a shown value, in bytes, so that a file put in a variable stays one line.
 const longestShown = 80
 
-// tokenLike is how Twilio's and many others' secrets look. A value that looks so is not
-// shown, whatever variable it is in: an account and its token are easily swapped.
-var tokenLike = regexp.MustCompile(`^[0-9a-fA-F]{32,}$`)
+var (
+	// tokenLike is how Twilio's, Telnyx's and many others' secrets look. A value that looks so is
+	// not shown, whatever variable it is in: an account and its token are easily swapped.
+	tokenLike = regexp.MustCompile(`^([0-9a-fA-F]{32,}|KEY[0-9A-Za-z_-]{20,})$`)
+
+	// userLike is a text with a user before a host, where a password may be, as SIP has it.
+	userLike = regexp.MustCompile(`(?s)^[^/]*:.*@`)
+)
 
 // show is a variable's value as a mistake may show it.
 func (v variable) show(raw string) string {
@@ -66,7 +71,7 @@ func showText(raw string) string {
 	switch {
 	case strings.Contains(raw, "://"):
 		return showURL(raw)
-	case tokenLike.MatchString(raw):
+	case tokenLike.MatchString(raw), userLike.MatchString(raw):
 		return hidden
 	}
 	return quote(raw)

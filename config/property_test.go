@@ -27,7 +27,7 @@ func TestAnyEnvironment(t *testing.T) {
 		value := rapid.OneOf(
 			rapid.SampledFrom([]string{
 				"", "on", "off", "hold", "0", "calling_hours.yaml", "./load.go", "1", "24", "1m", "10s", "US", "US,CA", "127.0.0.1:0", "https://example.com", "info", "json", "+14155550123",
-				"AC0123456789abcdef0123456789abcdef", "postgres://localhost/x", "postgres://u:" + secret + "@h/x", secret,
+				"AC0123456789abcdef0123456789abcdef", "sip:trunk.example.com", "sips:localhost:5061", "example.com", "VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=", "postgres://localhost/x", "postgres://u:" + secret + "@h/x", secret,
 			}),
 			rapid.String(),
 		)
@@ -50,7 +50,7 @@ func TestAnyEnvironment(t *testing.T) {
 				t.Fatalf("%q names no variable", m.Error())
 			}
 		}
-		for _, name := range []string{"DATABASE_URL", "TWILIO_AUTH_TOKEN"} {
+		for _, name := range []string{"DATABASE_URL", "TWILIO_AUTH_TOKEN", "TELNYX_API_KEY", "SIP_PASSWORD"} {
 			if strings.Contains(set[name], secret) && strings.Contains(lineOf(found, name), secret) {
 				t.Fatalf("the secret is shown: %v", err)
 			}
@@ -80,7 +80,9 @@ func checkBounds(t *rapid.T, c config.Config) {
 	if cps := c.Carriers.Twilio.CallsPerSecond; cps != 0 && (cps < 0.001 || cps > 1000) {
 		t.Fatalf("calls per second: %v", cps)
 	}
-	if c.Carriers.Twilio.Configured() == c.Carriers.Twilio.AuthToken.IsZero() {
+	a := c.Carriers
+	if a.Twilio.Configured() == a.Twilio.AuthToken.IsZero() || a.Telnyx.Configured() != (a.Telnyx.ConnectionID != "") ||
+		(a.SIP.Username == "") != a.SIP.Password.IsZero() || !a.SIP.Configured() && a.SIP.Username != "" {
 		t.Fatalf("incomplete: %+v", c)
 	}
 }

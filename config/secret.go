@@ -13,6 +13,9 @@ const hidden = "(hidden)"
 // where it is empty. Only Reveal gives it away.
 type Secret struct{ value string }
 
+// NewSecret hides a value.
+func NewSecret(value string) Secret { return Secret{value} }
+
 // Reveal is the secret itself, for the one who must present it.
 func (s Secret) Reveal() string { return s.value }
 

@@ -34,6 +34,19 @@ func TestMistakesHideSecrets(t *testing.T) {
 		{"DATABASE_URL=//u:" + secret + "@h/db", "DATABASE_URL is (hidden): "},
 		{"DATABASE_URL=Password=" + secret, "DATABASE_URL is (hidden): "},
 		{"LOG_LEVEL=" + strings.Repeat("x", 1000), `LOG_LEVEL is "` + strings.Repeat("x", 80) + `"...: `},
+		{"TELNYX_API_KEY=" + secret + " ", "TELNYX_API_KEY is (hidden): "},
+		{"TELNYX_CONNECTION_ID=" + secret, "TELNYX_CONNECTION_ID is (hidden): "},
+		{"TELNYX_CONNECTION_ID=KEY" + secret, "TELNYX_CONNECTION_ID is (hidden): "},
+		{"TELNYX_API_KEY_FILE=KEY" + secret, "TELNYX_API_KEY_FILE is (hidden): "},
+		{"TELNYX_PUBLIC_KEY=KEY" + secret + "_x-y", "TELNYX_PUBLIC_KEY is (hidden): "},
+		{"TELNYX_FROM=1 (415) 555-0123", `TELNYX_FROM is "* (***) ***-**23": `},
+		{"SIP_PASSWORD=" + secret + " ", "SIP_PASSWORD is (hidden): "},
+		{"SIP_PASSWORD_FILE=" + secret, "SIP_PASSWORD_FILE is (hidden): "},
+		{"SIP_TRUNK=sip:us:" + secret + "@trunk.example.com", "SIP_TRUNK is (hidden): "},
+		{"SIP_TRUNK=us:" + secret + "/\n@trunk.example.com", "SIP_TRUNK is (hidden): "},
+		{"SIP_TRUNK=sip://us:" + secret + "@trunk.example.com", `SIP_TRUNK is "sip://(hidden)@trunk.example.com": `},
+		{"SIP_TRUNK_FILE=sip:us:" + secret + "@trunk.example.com", "SIP_TRUNK_FILE is (hidden): "},
+		{"SIP_DOMAIN=us:" + secret + "@trunk.example.com", "SIP_DOMAIN is (hidden): "},
 		{"TWILIO_FROM=1 (415) 555-0123", `TWILIO_FROM is "* (***) ***-**23": `},
 		{"TWILIO_FROM=\u0664155550123", `TWILIO_FROM is "********23": `},
 	} {
@@ -49,7 +62,8 @@ func TestMistakesHideSecrets(t *testing.T) {
 
 func TestConfigPrintsNoSecrets(t *testing.T) {
 	t.Parallel()
-	c := load(t, config.Options{}, "DATABASE_URL=postgres://u:hunter2@h/db", accountSID, authToken, "TWILIO_FROM=+14155550123")
+	c := load(t, config.Options{}, "DATABASE_URL=postgres://u:hunter2@h/db", accountSID, authToken, "TWILIO_FROM=+14155550123",
+		apiKey, connectionID, trunk, username, password)
 	encoded, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

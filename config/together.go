@@ -6,44 +6,90 @@ import (
 	"slices"
 )
 
-// judgeTogether finds what is wrong between variables that are each right. A rule is
-// skipped where one of its own variables is a mistake already.
+// between is something that must hold between variables that are each right. It is skipped
+// where one of its own variables is a mistake already.
+type between struct {
+	among  []string // the first is the one that is named
+	broken bool
+	text   string
+}
+
+func (l *loader) judge(all ...between) {
+	for _, one := range all {
+		if one.broken && !slices.ContainsFunc(one.among, l.isBad) {
+			v := l.variable(one.among[0])
+			l.mark(v, l.refuse(v, one.text))
+		}
+	}
+}
+
+// judgeTogether finds what is wrong between variables of the whole environment.
 func (l *loader) judgeTogether(c Config, o Options) {
-	account := l.given("TWILIO_ACCOUNT_SID") || l.given("TWILIO_AUTH_TOKEN") || l.given("TWILIO_FROM")
-	for _, rule := range []struct {
-		among  []string // the first is the one that is named
-		broken bool
-		text   string
-	}{
-		{
+	l.judge(
+		between{
 			[]string{"DATABASE_URL"},
 			!o.Embedded && c.Database.URL.IsZero(),
 			"accepts " + l.variable("DATABASE_URL").accepts() + "; serve --embedded needs none",
 		},
-		{
+		between{
 			[]string{"METRICS_ADDR", "HTTP_ADDR"},
 			samePort(c.HTTP.MetricsAddr, c.HTTP.Addr),
 			"accepts another address than HTTP_ADDR's",
 		},
-		{
-			[]string{"TWILIO_ACCOUNT_SID"},
-			account && !l.given("TWILIO_ACCOUNT_SID"),
-			"accepts " + l.variable("TWILIO_ACCOUNT_SID").accepts() + "; it is needed with the others of Twilio",
-		},
-		{
-			[]string{"TWILIO_AUTH_TOKEN"},
-			account && !l.given("TWILIO_AUTH_TOKEN"),
-			"accepts " + l.variable("TWILIO_AUTH_TOKEN").accepts() + "; it is needed with the others of Twilio",
-		},
-		{
-			[]string{"TWILIO_BASE_URL", "CARRIER_ALLOW_LOOPBACK"},
-			!mayReach(c.Carriers.Twilio.BaseURL, c.Carriers.AllowLoopback),
-			"accepts an https URL of a public host, and with CARRIER_ALLOW_LOOPBACK=on an http or https one of a loopback or private host",
-		},
-	} {
-		if rule.broken && !slices.ContainsFunc(rule.among, l.isBad) {
-			v := l.variable(rule.among[0])
-			l.mark(v, l.refuse(v, rule.text))
+	)
+	caller := ""
+	for _, carrier := range CarrierNames() {
+		own := ownVariables(carrier)
+		if slices.ContainsFunc(own, func(v variable) bool { return v.preset == "" && l.given(v.name) }) {
+			l.judgeWhole(own, "with the others of "+own[0].title)
+		}
+		l.judgeReach(own, c.Carriers.AllowLoopback)
+		// Each would be the caller number of the one line named default.
+		switch from := callerOf(carrier); {
+		case !l.given(from):
+		case caller == "":
+			caller = from
+		default:
+			l.judge(between{[]string{from, caller}, true, "accepts nothing while " + caller + " is set too, for the same line: unset one of them, and use line add"})
+		}
+	}
+}
+
+// judgeWhole finds what an account lacks.
+func (l *loader) judgeWhole(vars []variable, needed string) {
+	for _, v := range vars {
+		l.judge(between{
+			[]string{v.name},
+			v.needed() && !l.given(v.name),
+			"accepts " + v.accepts() + "; it is needed " + needed,
+		})
+		l.judge(between{
+			[]string{v.name},
+			v.with != "" && l.given(v.with) && !l.given(v.name),
+			"accepts " + v.accepts() + "; it is needed with " + v.with,
+		})
+	}
+}
+
+// judgeReach finds where an account's requests must not go.
+func (l *loader) judgeReach(vars []variable, allowLoopback bool) {
+	const allow = "CARRIER_ALLOW_LOOPBACK"
+	for _, v := range vars {
+		value := l.clean[v.name]
+		switch v.tag.Get("form") {
+		case "url":
+			l.judge(between{
+				[]string{v.name, allow},
+				!mayReach(value, allowLoopback),
+				"accepts an https URL of a public host, and with " + allow + "=on an http or https one of a loopback or private host",
+			})
+		case "trunk":
+			host, ok := trunkHost(value)
+			l.judge(between{
+				[]string{v.name, allow},
+				ok && !isPublic(host) && !allowLoopback,
+				"accepts the trunk of a public host, and with " + allow + "=on that of a loopback or private one",
+			})
 		}
 	}
 }

@@ -19,6 +19,27 @@ func isURL(raw string) bool {
 	return u.Opaque == "" && u.User == nil && isHost(u.Hostname()) && (u.Port() == "" || isPort(u.Port()))
 }
 
+// trunkHost is the host of a trunk's address: after sip or sips a host and perhaps a port. Users
+// and parameters are no part of it.
+func trunkHost(raw string) (host string, ok bool) {
+	scheme, rest, _ := strings.Cut(raw, ":")
+	if scheme = strings.ToLower(scheme); scheme != "sip" && scheme != "sips" {
+		return "", false
+	}
+	if !printable.MatchString(rest) || strings.ContainsAny(rest, `@/?#%;\`) || strings.HasSuffix(rest, ":") {
+		return "", false
+	}
+	u, err := url.Parse("//" + rest)
+	if err != nil {
+		return "", false
+	}
+	host = u.Hostname()
+	if strings.Contains(host, ":") != strings.HasPrefix(rest, "[") { // an IPv6 address has brackets, and nothing else
+		return "", false
+	}
+	return host, (isDomain(host) || isIP(host)) && (u.Port() == "" || isPort(u.Port()) && strings.Trim(u.Port(), "0") != "")
+}
+
 // isDatabase checks the outside of a database's URL, hosts separated by commas included. It
 // leaves the parameters to pgx, which reads more than the environment to judge them.
 func isDatabase(raw string) bool {

@@ -19,6 +19,7 @@ type variable struct {
 	tag     reflect.StructTag
 	secret  bool
 	example string
+	with    string // the variable of the same account that it comes together with, if any
 }
 
 // variables are all of Config, in its order.
@@ -42,6 +43,7 @@ func collect(group reflect.Type, title string, found []variable) []variable {
 			tag:     field.Tag,
 			secret:  field.Tag.Get("secret") == "true",
 			example: field.Tag.Get("example"),
+			with:    field.Tag.Get("with"),
 		})
 	}
 	return found
@@ -90,6 +92,9 @@ func (v variable) accepts() string {
 	}
 	return v.tag.Get("accepts")
 }
+
+// needed reports whether an account is none without it.
+func (v variable) needed() bool { return v.tag.Get("needed") == "true" }
 
 // doc says what the variable is.
 func (v variable) doc() string { return v.tag.Get("doc") }

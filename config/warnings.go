@@ -17,5 +17,9 @@ func (c Config) Warnings() []string {
 		lines = append(lines,
 			"GATE_CALLING_HOURS is off: people may be rung at any hour of the day and the night")
 	}
+	if t := c.Carriers.Telnyx; t.Configured() && t.PublicKey == "" && c.HTTP.PublicURL != "" {
+		lines = append(lines,
+			"PUBLIC_URL is set and TELNYX_PUBLIC_KEY is not: nothing can verify Telnyx's webhooks, so they are refused")
+	}
 	return append(lines, c.ignored...)
 }

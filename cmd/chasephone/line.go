@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"chasephone/internal/carrier/twilio"
+	"chasephone/config"
+	"chasephone/internal/carrier"
 	"chasephone/internal/desk"
 	"chasephone/internal/phone"
 	"chasephone/internal/store"
@@ -31,7 +33,8 @@ type oneLineOf struct {
 
 type lineAddCmd struct {
 	oneLineOf
-	Carrier        string   `required:"" placeholder:"CARRIER" help:"The telephone company: twilio."`
+	Carrier        string   `required:"" placeholder:"CARRIER" help:"The telephone company: twilio or telnyx, or sip for a trunk."`
+	AccountEnv     *string  `placeholder:"PREFIX" help:"What the variables that hold the account begin with: ACME for ACME_ACCOUNT_SID (default: the carrier's own)."`
 	Caller         caller   `required:"" placeholder:"+NUMBER" help:"The number that calls come from, in E.164 form."`
 	URL            string   `name:"url" placeholder:"URL" help:"What speaks instead of the script, over https."`
 	CallsPerSecond *float64 `placeholder:"N" help:"Calls begun in a second; 0 is no pacing (default: the carrier's)."`
@@ -43,6 +46,7 @@ type lineAddCmd struct {
 type lineChange struct {
 	Tenant  string `json:"tenant_id"`
 	Name    string `json:"name"`
+	Carrier string `json:"carrier"` // with the account's prefix, as line list has it
 	Changed bool   `json:"changed"` // false: it was just so already
 }
 
@@ -55,37 +59,63 @@ func (c lineAddCmd) Run(ctx context.Context, p process) error {
 	if err := c.check(conf.Carriers.AllowLoopback); err != nil {
 		return err
 	}
+	account := c.account()
 	changed, err := db.AddLine(ctx, store.Line{
-		Tenant: c.Tenant, Name: c.Name, Carrier: c.Carrier, Caller: c.Caller.Number, URL: c.URL, CallsPerSecond: c.CallsPerSecond, By: who,
+		Tenant: c.Tenant, Name: c.Name, Carrier: account, Caller: c.Caller.Number, URL: c.URL, CallsPerSecond: c.CallsPerSecond, By: who,
 	})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return printJSON(p.stdout, lineChange{c.Tenant, c.Name, changed})
+		return printJSON(p.stdout, lineChange{c.Tenant, c.Name, account, changed})
 	}
 	says := "is set"
 	if !changed {
 		says = "was just so already"
 	}
-	_, err = fmt.Fprintf(p.stdout, "line %s of tenant %s %s: %s, calling from %v\n", plain(c.Name), plain(c.Tenant), says, c.Carrier, c.Caller.Number)
+	_, err = fmt.Fprintf(p.stdout, "line %s of tenant %s %s: %s, calling from %v\n", plain(c.Name), plain(c.Tenant), says, account, c.Caller.Number)
 	return err
 }
 
+// account names the account by its prefix alone. The variables are not read: the daemons have
+// them, and the one who adds a line need not.
+func (c lineAddCmd) account() string {
+	if c.AccountEnv == nil {
+		return c.Carrier
+	}
+	return carrier.Account(c.Carrier, *c.AccountEnv)
+}
+
 func (c lineAddCmd) check(http bool) error {
+	if c.AccountEnv != nil { // given empty, by a variable that is not set, it is a mistake and not the carrier's own
+		if err := config.CheckPrefix(*c.AccountEnv); err != nil {
+			return &desk.Misuse{Says: "--account-env " + err.Error()}
+		}
+	}
 	switch n := utf8.RuneCountInString(c.Name); {
 	case n < 1 || n > 100 || strings.ContainsFunc(c.Name, acts):
 		return &desk.Misuse{Says: "a line's name is 1 to 100 printable characters"}
-	case c.Carrier != twilio.Name:
-		return &desk.Misuse{Says: fmt.Sprintf("there is no carrier %s: there is %s", c.Carrier, twilio.Name)}
+	case !slices.Contains(config.CarrierNames(), c.Carrier):
+		return &desk.Misuse{Says: fmt.Sprintf("there is no carrier %s: there are %s", c.Carrier, strings.Join(config.CarrierNames(), ", "))}
 	case c.CallsPerSecond != nil && !(*c.CallsPerSecond >= 0 && *c.CallsPerSecond <= 1000): // NaN too
 		return &desk.Misuse{Says: "--calls-per-second accepts 0 to 1000"}
 	case c.CallsPerSecond != nil && *c.CallsPerSecond > 0 && *c.CallsPerSecond < 0.001:
 		return &desk.Misuse{Says: "--calls-per-second accepts 0, which is no pacing, or 0.001 and more"}
+	case c.URL != "" && c.Carrier == config.CarrierSIP:
+		return &desk.Misuse{Says: "--url is nothing for a SIP trunk, which fetches no document: it plays the file that " + c.soundVariable() + " names"}
 	case c.URL != "" && !speaks(c.URL, http):
 		return &desk.Misuse{Says: "--url accepts an https URL without a user, which the carrier can reach"}
 	}
 	return nil
+}
+
+// soundVariable is where the daemons find what a trunk plays.
+func (c lineAddCmd) soundVariable() string {
+	prefix := "SIP"
+	if c.AccountEnv != nil {
+		prefix = *c.AccountEnv
+	}
+	return prefix + "_SOUND"
 }
 
 // speaks reports whether a URL can be given to a carrier to fetch.

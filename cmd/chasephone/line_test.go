@@ -18,7 +18,7 @@ func TestLine(t *testing.T) {
 	numberless(t, out)
 
 	for _, c := range []struct{ words, more string }{
-		{"there is no carrier acme: there is twilio", "--carrier=acme"},
+		{"there is no carrier acme: there are twilio, telnyx, sip", "--carrier=acme"},
 		{"--url accepts an https URL", "--url=http://example.com"},
 		{"--url accepts an https URL", "--url=https://user:secret@example.com"},
 		{"--url accepts an https URL", "--url=https://"},
@@ -31,6 +31,61 @@ func TestLine(t *testing.T) {
 	}
 	v.fails(t, exitMisuse, "a line's name is 1 to 100 printable characters", "line", "add", strings.Repeat("x", 101), "--carrier", "twilio", "--caller", "+14155550123", "--by", "ada")
 	v.fails(t, exitMisuse, "a line's name is 1 to 100 printable characters", "line", "add", "a\x1b", "--carrier", "twilio", "--caller", "+14155550123", "--by", "ada")
+}
+
+// TestLineOfAnAccount: a line names the variables that hold its account, and what they hold is
+// nowhere in the database.
+func TestLineOfAnAccount(t *testing.T) {
+	t.Parallel()
+	v := newTerminal(t)
+	const sid, token = "AC0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+	add := []string{"line", "add", "main", "--carrier", "twilio", "--caller", "+14155550123", "--by", "ada"}
+	got := command(t, []string{"DATABASE_URL=" + v.url, "ACME_ACCOUNT_SID=" + sid, "ACME_AUTH_TOKEN=" + token}, "", append(add, "--account-env", "ACME")...)
+	if want := "line main of tenant default is set: twilio/ACME, calling from +*********23\n"; got.code != exitDone || got.out != want || got.err != "" {
+		t.Errorf("%+v, want %q", got, want)
+	}
+	kept := v.read(t, `select string_agg(r, E'\n') from (select l::text from lines l union all select e::text from desk_events e) all_rows (r)`)
+	if !strings.Contains(kept, "twilio/ACME") || strings.Contains(kept, sid) || strings.Contains(kept, token) {
+		t.Errorf("the database keeps %s", kept)
+	}
+	v.says(t, "twilio/ACME", "line", "list")
+
+	// The daemons have the variables: a shell without them adds lines all the same.
+	for _, c := range []struct{ name, carrier, prefix, want string }{
+		{"two", "telnyx", "ACME_EU", "telnyx/ACME_EU"},
+		{"three", "sip", "TRUNK", "sip/TRUNK"},
+	} {
+		var change lineChange
+		v.json(t, &change, "line", "add", c.name, "--carrier", c.carrier, "--account-env", c.prefix, "--caller", "+14155550123", "--by", "ada")
+		if change != (lineChange{"default", c.name, c.want, true}) {
+			t.Errorf("%+v, want %s", change, c.want)
+		}
+	}
+	var all linesListed
+	v.json(t, &all, "line", "list")
+	var carriers []string
+	for _, l := range all.Lines {
+		carriers = append(carriers, l.Carrier)
+	}
+	if list := strings.Join(carriers, " "); list != "twilio/ACME sip/TRUNK telnyx/ACME_EU" {
+		t.Errorf("the lines' carriers are %s", list)
+	}
+	v.says(t, "is set: sip, calling from", append(add, "--carrier=sip")...) // the carrier's own again
+
+	for _, c := range []struct{ words, more string }{
+		{"--account-env accepts what the account's variables begin with", "--account-env="},
+		{"--account-env accepts what the account's variables begin with", "--account-env=acme"},
+		{"--account-env accepts no TWILIO: its variables are", "--account-env=TWILIO"},
+		{"--account-env accepts no GATE: what begins with GATE_ is chasephone's own", "--account-env=GATE"},
+	} {
+		v.fails(t, exitMisuse, c.words, append(add, c.more)...)
+	}
+	if got := v.run(t, append(add, "--account-env="+token)...); got.code != exitMisuse || strings.Contains(got.err, token) {
+		t.Errorf("a token for a prefix: %+v", got)
+	}
+	sip := append(add, "--carrier=sip", "--url=https://example.com/say")
+	v.fails(t, exitMisuse, "--url is nothing for a SIP trunk, which fetches no document: it plays the file that SIP_SOUND names", sip...)
+	v.fails(t, exitMisuse, "it plays the file that TRUNK_SOUND names", append(sip, "--account-env=TRUNK")...)
 }
 
 func TestLineHoldAndRelease(t *testing.T) {
