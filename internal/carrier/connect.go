@@ -9,9 +9,29 @@ import (
 	"time"
 )
 
-// connect obtains the request's own connection, TLS included. Without one nothing was
-// sent, and the answer says why; whatever is written before is the handshake's.
+// endpoint is where a connection goes.
+type endpoint struct {
+	host, port string
+	secure     bool     // by TLS
+	protocols  []string // that are spoken over TLS
+}
+
 func (t *Transport) connect(ctx context.Context, target *url.URL, sendBy time.Time) (net.Conn, Answer) {
+	e := endpoint{host: target.Hostname(), port: target.Port(), secure: target.Scheme == "https"}
+	e.protocols = []string{"http/1.1"} // HTTP/2 sends again after a GOAWAY
+	switch {
+	case e.port != "":
+	case e.secure:
+		e.port = "443"
+	default:
+		e.port = "80"
+	}
+	return t.reach(ctx, e, sendBy)
+}
+
+// reach obtains the request's own connection, TLS included. Without one nothing was
+// sent, and the answer says why; whatever is written before is the handshake's.
+func (t *Transport) reach(ctx context.Context, target endpoint, sendBy time.Time) (net.Conn, Answer) {
 	if answer := tooLate(ctx, sendBy); answer != nil {
 		return nil, answer
 	}
@@ -31,24 +51,16 @@ func (t *Transport) connect(ctx context.Context, target *url.URL, sendBy time.Ti
 	return nil, connectFailed(err)
 }
 
-func (t *Transport) dial(ctx context.Context, target *url.URL) (net.Conn, error) {
-	port := target.Port()
-	switch {
-	case port != "":
-	case target.Scheme == "https":
-		port = "443"
-	default:
-		port = "80"
-	}
-	conn, err := t.dialer.DialContext(ctx, "tcp", net.JoinHostPort(target.Hostname(), port))
-	if err != nil || target.Scheme == "http" {
+func (t *Transport) dial(ctx context.Context, target endpoint) (net.Conn, error) {
+	conn, err := t.dialer.DialContext(ctx, "tcp", net.JoinHostPort(target.host, target.port))
+	if err != nil || !target.secure {
 		return conn, err
 	}
 	secure := tls.Client(conn, &tls.Config{
-		ServerName: target.Hostname(),
+		ServerName: target.host,
 		RootCAs:    t.roots,
 		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"http/1.1"}, // HTTP/2 sends again after a GOAWAY
+		NextProtos: target.protocols,
 	})
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()

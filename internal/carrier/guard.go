@@ -25,27 +25,38 @@ func (g guard) url(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("not a URL") // url.Error repeats the text, and with it any password
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
-	if ip, err := netip.ParseAddr(host); err == nil {
-		if err := g.addr(ip); err != nil {
-			return nil, err
-		}
-		local = ip.Unmap().IsLoopback()
-	}
+	local, err := g.host(u.Hostname())
 	switch {
-	case host == "":
-		return nil, errors.New("has no host")
+	case err != nil:
+		return nil, err
 	case u.User != nil:
 		return nil, errors.New("carries a user or a password")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errors.New("carries a query or a fragment")
-	case local && !g.loopback:
-		return nil, errThisMachine
 	case u.Scheme == "http" && local, u.Scheme == "https":
 		return u, nil
 	}
 	return nil, fmt.Errorf("is %q, not https", u.Scheme)
+}
+
+// host refuses the name or address of a host that is not public, as far as the text shows,
+// and says whether it is this machine.
+func (g guard) host(name string) (local bool, err error) {
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	if name == "" {
+		return false, errors.New("has no host")
+	}
+	local = name == "localhost" || strings.HasSuffix(name, ".localhost")
+	if ip, err := netip.ParseAddr(name); err == nil {
+		if err := g.addr(ip); err != nil {
+			return false, err
+		}
+		local = ip.Unmap().IsLoopback()
+	}
+	if local && !g.loopback {
+		return true, errThisMachine
+	}
+	return local, nil
 }
 
 // addr refuses every address that is not public, but for loopback where that is allowed.
