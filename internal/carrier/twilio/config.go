@@ -44,8 +44,10 @@ type Config struct {
 type Carrier struct {
 	transport     *carrier.Transport
 	perSecond     float64
-	endpoint      string // of the create call
+	calls         string // the URL of the account's calls, without its ending
+	path          string // the path of that URL, as Twilio itself gives it
 	authorization string
+	secret        []byte // that webhooks are signed with
 	callback      string // the attempt's token is appended; empty for none
 }
 
@@ -78,11 +80,14 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 	if len(mistakes) > 0 {
 		return nil, fmt.Errorf("twilio account: %w", errors.Join(mistakes...))
 	}
+	path := "/2010-04-01/Accounts/" + c.AccountSID + "/Calls"
 	a := &Carrier{
 		transport:     t,
 		perSecond:     c.CallsPerSecond,
-		endpoint:      base + "/2010-04-01/Accounts/" + c.AccountSID + "/Calls.json",
+		calls:         base + path,
+		path:          path,
 		authorization: basicAuth(c.AccountSID, c.AuthToken),
+		secret:        []byte(c.AuthToken),
 	}
 	if public != "" {
 		a.callback = public + "/webhooks/" + Name + "/status/"

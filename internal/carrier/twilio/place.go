@@ -9,6 +9,8 @@ import (
 	"chasephone/internal/carrier"
 )
 
+const formType = "application/x-www-form-urlencoded"
+
 // Codes of answers that are ours: such a call would never be one, so no request is made.
 const (
 	codeNoNumber       = "number_missing"
@@ -31,9 +33,9 @@ func (a *Carrier) Place(ctx context.Context, call carrier.Call) carrier.Answer {
 		return answer
 	}
 	return a.transport.Post(ctx, carrier.Request{
-		URL:           a.endpoint,
+		URL:           a.calls + ending,
 		Authorization: a.authorization,
-		ContentType:   "application/x-www-form-urlencoded",
+		ContentType:   formType,
 		Body:          []byte(form.Encode()),
 		SendBy:        call.SendBy,
 	}, classify)

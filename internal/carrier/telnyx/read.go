@@ -1,0 +1,261 @@
+package telnyx
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"chasephone/internal/carrier"
+	"chasephone/internal/phone"
+)
+
+// What a delivery is sent as.
+const (
+	kindCall    = "call"
+	kindMessage = "message"
+	kindRecord  = "record" // not sent: asked for
+)
+
+const (
+	longestField = 500  // characters of a field that are kept
+	longestText  = 4000 // characters of a message: more than its ten segments hold
+	maxSeconds   = 1<<31 - 1
+)
+
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`)
+
+// Kinds are the webhooks that Telnyx sends: of calls, and of texts.
+func Kinds() []string { return []string{kindCall, kindMessage} }
+
+// Reply is what a webhook is answered with: Telnyx reads nothing but the status.
+func Reply(string) (contentType, body string) { return "", "" }
+
+// object is JSON whose members are read one by one, for not all of them need be of the type that is documented.
+type object map[string]json.RawMessage
+
+var errApart = errors.New("the body cannot be taken apart") // no more: a cause repeats parts of it
+
+// Read says what a delivery says. It errs where the body cannot be taken apart; what it does not
+// know is a Report about nothing. Calls and texts are told apart by what the event calls itself:
+// one address may be given for both.
+func Read(d carrier.Delivery) (carrier.Report, error) {
+	switch d.Kind {
+	case kindCall, kindMessage, kindRecord:
+	default:
+		return carrier.Report{}, nil
+	}
+	var whole struct {
+		Data object `json:"data"`
+	}
+	if json.Unmarshal(d.Body, &whole) != nil {
+		return carrier.Report{}, errApart
+	}
+	if d.Kind == kindRecord {
+		return readRecord(whole.Data, d.Token), nil
+	}
+	var payload object
+	if raw, ok := whole.Data["payload"]; ok && json.Unmarshal(raw, &payload) != nil {
+		return carrier.Report{}, errApart
+	}
+	event := whole.Data.text("event_type")
+	r := carrier.Report{}
+	switch {
+	case strings.HasPrefix(event, "call."):
+		r = readCall(event, payload)
+	case strings.HasPrefix(event, "message."):
+		r = readMessage(payload)
+	}
+	if r.Kind != "" {
+		r.At = date(whole.Data.text("occurred_at"))
+	}
+	r.Fields = fields(payload, whole.Data)
+	return r, nil
+}
+
+// readCall reads what happened to a call. The token is the one in the client state, which is
+// signed, and not the one in the path, which is not.
+func readCall(event string, p object) carrier.Report {
+	id := p.text("call_control_id")
+	if !callID.MatchString(id) {
+		return carrier.Report{}
+	}
+	r := carrier.Report{Kind: carrier.KindCall, ID: id, Token: tokenOf(p.text("client_state"))}
+	switch {
+	case p.text("direction") == "incoming":
+		r.Direction = carrier.DirectionIn
+	case p.text("direction") == "outgoing", r.Token != "": // most events do not say
+		r.Direction = carrier.DirectionOut
+	}
+	r.Us, r.Them = parties(r.Direction, p.text("from"), p.text("to"))
+	r.Status = statusOf(event, r.Direction, p.text("hangup_cause"), p.text("sip_hangup_cause"))
+	return r // Seconds stay 0: when it was answered is said by another event
+}
+
+// statusOf is "" for what does not change how far the call has come.
+func statusOf(event, direction, cause, response string) carrier.Status {
+	switch {
+	case event == "call.initiated" && direction == carrier.DirectionIn:
+		return carrier.StatusRinging
+	case event == "call.initiated":
+		return carrier.StatusInitiated
+	case event == "call.answered":
+		return carrier.StatusInProgress
+	case event == "call.hangup":
+		return endOf(cause, response)
+	}
+	return ""
+}
+
+func readMessage(p object) carrier.Report {
+	id := p.text("id")
+	if id == "" {
+		return carrier.Report{}
+	}
+	r := carrier.Report{Kind: carrier.KindText, ID: storable(id, longestField), Text: storable(p.text("text"), longestText)}
+	switch p.text("direction") {
+	case "inbound":
+		r.Direction = carrier.DirectionIn
+	case "outbound":
+		r.Direction = carrier.DirectionOut
+	}
+	r.Us, r.Them = parties(r.Direction, p.party("from"), p.party("to"))
+	return r
+}
+
+// readRecord reads a call as Telnyx shows it when it is asked, which is little: not from whom, not
+// to whom, and not how it ended. One that lasted was answered; of one that did not, nothing is said.
+func readRecord(p object, token string) carrier.Report {
+	r := carrier.Report{Fields: fields(p, nil)}
+	id := p.text("call_control_id")
+	if !callID.MatchString(id) {
+		return r
+	}
+	r.Kind, r.ID, r.Token = carrier.KindCall, id, tokenOf(p.text("client_state"))
+	if r.Token == "" {
+		r.Token = token
+	}
+	if r.Token != "" {
+		r.Direction = carrier.DirectionOut
+	}
+	r.At = date(p.text("end_time"))
+	if r.At.IsZero() {
+		r.At = date(p.text("start_time"))
+	}
+	switch lasted := seconds(p.text("call_duration")); {
+	case p.text("is_alive") == "true":
+		r.Status = carrier.StatusInitiated
+	case p.text("end_time") != "" && lasted > 0:
+		r.Status, r.Seconds = carrier.StatusCompleted, lasted
+	}
+	return r
+}
+
+// fields are the columns of the table that keeps what Telnyx sends, by Telnyx's names; the text's
+// own id is message_id, for the event has an id, too.
+func fields(payload, event object) map[string]string {
+	out := map[string]string{}
+	keep := func(name, value string) {
+		if value != "" {
+			out[name] = storable(value, longestField)
+		}
+	}
+	for _, name := range []string{"id", "event_type", "occurred_at"} {
+		keep(name, event.text(name))
+	}
+	for _, name := range []string{
+		"call_control_id", "call_leg_id", "call_session_id", "connection_id", "client_state", "direction", "state", "start_time", "end_time",
+		"hangup_cause", "hangup_source", "sip_hangup_cause", "is_alive", "call_duration", "messaging_profile_id", "type",
+	} {
+		keep(name, payload.text(name))
+	}
+	keep("message_id", payload.text("id"))
+	keep("from", payload.party("from"))
+	keep("to", payload.party("to"))
+	return out
+}
+
+// text is a member that is a text, a number or a truth; "" for any other, and for one that is missing.
+func (o object) text(name string) string {
+	raw := o[name]
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	if len(raw) > 0 && strings.ContainsRune("-0123456789tf", rune(raw[0])) {
+		return string(raw)
+	}
+	return ""
+}
+
+// party is a number as calls have it, or as texts have it: with more about it, and among several.
+// Of several the first is taken.
+func (o object) party(name string) string {
+	type address struct {
+		Number string `json:"phone_number"`
+	}
+	var one address
+	var several []address
+	switch {
+	case json.Unmarshal(o[name], &one) == nil:
+		return one.Number
+	case json.Unmarshal(o[name], &several) == nil && len(several) > 0:
+		return several[0].Number
+	}
+	return o.text(name)
+}
+
+// parties tells the tenant's number from the person's; neither is known without a direction.
+func parties(direction, from, to string) (us, them phone.Number) {
+	switch direction {
+	case carrier.DirectionOut:
+		return number(from), number(to)
+	case carrier.DirectionIn:
+		return number(to), number(from)
+	}
+	return phone.Number{}, phone.Number{}
+}
+
+// number is the zero Number for what is no telephone number: "anonymous", a SIP address.
+func number(s string) phone.Number {
+	if !e164.MatchString(s) {
+		return phone.Number{}
+	}
+	return phone.FromE164(s)
+}
+
+// date reads ISO 8601, as Telnyx writes it; the zero time where it is something else.
+func date(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func seconds(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > maxSeconds {
+		return 0
+	}
+	return n
+}
+
+// storable is what a text column of PostgreSQL can hold: no NUL and no bad UTF-8, and the first
+// most characters of it.
+func storable(s string, most int) string {
+	out := make([]rune, 0, min(len(s), most))
+	for _, r := range s { // a bad byte comes out of range as U+FFFD
+		if len(out) == most {
+			break
+		}
+		if r == 0 {
+			r = unicode.ReplacementChar
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
