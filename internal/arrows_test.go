@@ -22,6 +22,8 @@ func TestArrows(t *testing.T) {
 		tick     = "tick"
 		spelling = "spelling"
 		store    = "store"
+		arrivals = "arrivals"
+		lookup   = "lookup"
 	)
 	allowed := map[string][]string{
 		followup:         {},
@@ -33,11 +35,15 @@ func TestArrows(t *testing.T) {
 		gates:            {phone, rules},
 		carrier:          {phone},
 		"carrier/twilio": {carrier, phone},
+		"carrier/telnyx": {carrier, phone},
+		"carrier/sip":    {carrier, phone},
 		"carrier/sim":    {carrier, phone},
+		arrivals:         {carrier, phone},
+		lookup:           {arrivals, carrier, phone},
 		desk:             {followup, gates, phone, "telemetry"},
 		drain:            {followup, gates, phone, carrier, "telemetry"},
 		tick:             {followup},
-		store:            {followup, gates, phone, carrier, drain, desk, tick},
+		store:            {followup, gates, phone, carrier, drain, desk, tick, arrivals, lookup},
 		"pgtest":         {"pgserver", store},
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()

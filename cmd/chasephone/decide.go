@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"chasephone/internal/desk"
+	"chasephone/internal/followup"
+	"chasephone/internal/store"
 	"chasephone/internal/telemetry"
 )
 
@@ -60,12 +62,41 @@ func (c settleCmd) Run(ctx context.Context, p process) error {
 	if c.Rang && c.Cancel {
 		return &desk.Misuse{Says: "--cancel goes with --did-not-ring: what rang cannot be cancelled"}
 	}
-	return c.run(ctx, p, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
+	db, _, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if !c.JSON {
+		if err := c.layOut(ctx, p, db); err != nil {
+			return err
+		}
+	}
+	return c.take(p, db, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
 		if c.Rang {
 			return d.Rang(ctx, name, by, c.Attempt)
 		}
 		return d.DidNotRing(ctx, name, by, c.Attempt, c.Cancel)
 	})
+}
+
+// layOut prints what the carrier has shown of an uncertain attempt, so that nobody decides, or is
+// told to wait, without having had it in front of them.
+func (c settleCmd) layOut(ctx context.Context, p process, db *store.Store) error {
+	s, err := db.Story(ctx, desk.Name{Text: c.ID, Tenant: c.Tenant})
+	if err != nil {
+		return named(err, c.ID)
+	}
+	now, err := databaseNow(ctx, db)
+	if err != nil {
+		return err
+	}
+	out := &printer{w: p.stdout}
+	told := story{printer: out, veil: veilOf(s.FollowUp.PhoneNumber), shown: shown{Story: s}, now: now}
+	if a, ok := told.newest(); ok && s.FollowUp.State == followup.Uncertain {
+		told.records(a)
+	}
+	return out.err
 }
 
 func (c cancelCmd) Run(ctx context.Context, p process) error {

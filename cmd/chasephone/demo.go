@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"chasephone/config"
 	"chasephone/internal/carrier/sim"
 	"chasephone/internal/carrier/twilio"
 	"chasephone/internal/desk"
@@ -80,8 +81,9 @@ func (d *demo) stop() {
 	}
 }
 
-func (d *demo) account() twilio.Config {
-	return twilio.Config{AccountSID: demoSID, AuthToken: demoToken, BaseURL: d.url}
+// account is the only one that a demonstration has.
+func (d *demo) account() config.Carriers {
+	return config.Carriers{AllowLoopback: true, Twilio: config.Twilio{AccountSID: demoSID, AuthToken: config.NewSecret(demoToken), BaseURL: d.url}}
 }
 
 // sample is a follow-up that comes to one particular outcome.

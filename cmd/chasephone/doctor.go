@@ -78,7 +78,7 @@ func (c doctorCmd) Run(ctx context.Context, p process) error {
 func diagnose(ctx context.Context, conf config.Config) diagnosis {
 	d := diagnosis{
 		Problems: []string{}, Remarks: []string{},
-		Environment: surroundings{buildVersion(), conf.Intake.Region, append([]string{}, conf.Gates.Countries...), accounts(conf)},
+		Environment: surroundings{buildVersion(), conf.Intake.Region, append([]string{}, conf.Gates.Countries...), ownAccounts(conf.Carriers)},
 		Rules:       inForce(conf, time.Now()),
 		Database:    databaseSays{Daemons: []store.Daemon{}, Holds: []store.Hold{}, OtherGates: []note{}},
 	}

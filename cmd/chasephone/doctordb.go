@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"chasephone/config"
+	"chasephone/internal/carrier/sip"
+	"chasephone/internal/carrier/telnyx"
 	"chasephone/internal/carrier/twilio"
 	"chasephone/internal/followup"
 	"chasephone/internal/store"
@@ -169,12 +171,16 @@ func carriersOf(lines []store.Line) []string {
 	return slices.Compact(all)
 }
 
-// accounts are the carriers that an environment can call with.
-func accounts(conf config.Config) []string {
-	if conf.Carriers.Twilio.Configured() {
-		return []string{twilio.Name}
+// ownAccounts are the carriers that an environment can call with, but for accounts that lines name.
+func ownAccounts(c config.Carriers) []string {
+	all := []string{}
+	for name, is := range map[string]bool{twilio.Name: c.Twilio.Configured(), telnyx.Name: c.Telnyx.Configured(), sip.Name: c.SIP.Configured()} {
+		if is {
+			all = append(all, name)
+		}
 	}
-	return []string{}
+	slices.Sort(all)
+	return all
 }
 
 // settingsOf names limits as the environment does.

@@ -51,6 +51,10 @@ type ring struct {
 func newCompany(t *testing.T) *company {
 	c := &company{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/Calls.json") {
+			http.NotFound(w, r) // it keeps no records that could be asked
+			return
+		}
 		to := r.FormValue("To")
 		c.mu.Lock()
 		c.calls = append(c.calls, ring{to, time.Now()})

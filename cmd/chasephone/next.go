@@ -23,7 +23,12 @@ func (s story) next() {
 		s.dialing()
 	case followup.Uncertain:
 		s.uncertain()
-	case followup.CallPlaced, followup.Refused, followup.Missed, followup.Cancelled:
+	case followup.CallPlaced:
+		if a, ok := s.newest(); ok && slices.ContainsFunc(s.Lookups, func(l store.Lookup) bool { return l.Attempt == a.No }) {
+			s.printf("\nWhat the carrier's records say")
+			s.records(a)
+		}
+	case followup.Refused, followup.Missed, followup.Cancelled:
 	}
 }
 
@@ -93,6 +98,7 @@ func (s story) uncertain() {
 	s.printf("  how far it got: %s", far(a.Stage))
 	s.printf("  where to look: the carrier's own list of calls to %s, from %s to %s",
 		plain(masked(s.FollowUp.PhoneNumber)), when(a.BeginAt), when(a.AnswerBy))
+	s.records(a)
 	switch {
 	case a.OpensAt == nil:
 	case a.OpensAt.After(s.now):

@@ -53,6 +53,7 @@ type cli struct {
 	Consent    consentCmd    `cmd:"" help:"Consents on file, where a calling rule needs one."`
 	Tenant     tenantCmd     `cmd:"" help:"The tenants, and which of their calls a person must see first."`
 	Line       lineCmd       `cmd:"" help:"The lines that calls go out on."`
+	Bridge     bridgeCmd     `cmd:"" help:"Bridge what carriers have reported to contacts, threads and messages."`
 	Doctor     doctorCmd     `cmd:"" help:"Show the rules in force, and look for what keeps calls from being rung."`
 	CarrierSim carrierSimCmd `cmd:"" name:"carrier-sim" help:"Run the simulated telephone company."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

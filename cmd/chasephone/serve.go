@@ -16,10 +16,13 @@ import (
 
 	"chasephone/config"
 	"chasephone/internal/carrier"
+	"chasephone/internal/carrier/sip"
+	"chasephone/internal/carrier/telnyx"
 	"chasephone/internal/carrier/twilio"
 	"chasephone/internal/drain"
 	"chasephone/internal/gates"
 	"chasephone/internal/pgserver"
+	"chasephone/internal/phone"
 	"chasephone/internal/store"
 	"chasephone/internal/telemetry"
 	"chasephone/internal/tick"
@@ -53,7 +56,7 @@ func (c serveCmd) Run(ctx context.Context, p process) error {
 	for _, warning := range conf.Warnings() {
 		log.Warn(warning)
 	}
-	d := &daemon{conf: conf, log: log, id: uuid.NewString(), registry: telemetry.NewRegistry(buildVersion(), runtime.Version())}
+	d := &daemon{conf: conf, environ: environ, log: log, id: uuid.NewString(), registry: telemetry.NewRegistry(buildVersion(), runtime.Version())}
 	d.waiting.Store("it is not connected yet")
 	return d.run(ctx, c, p)
 }
@@ -61,12 +64,14 @@ func (c serveCmd) Run(ctx context.Context, p process) error {
 // daemon is one running chasephone.
 type daemon struct {
 	conf     config.Config
+	environ  []string
 	log      *slog.Logger
 	id       string
 	registry *prometheus.Registry
 	db       atomic.Pointer[store.Store] // set once it is ready
 	waiting  atomic.Value                // until then: what it waits for, a string
-	others   int                         // daemons whose limits differ, as last logged
+	front    front
+	others   int // daemons whose limits differ, as last logged
 }
 
 func (d *daemon) run(ctx context.Context, c serveCmd, p process) error {
@@ -74,6 +79,13 @@ func (d *daemon) run(ctx context.Context, c serveCmd, p process) error {
 	server, err := health.Listen(ctx)
 	if err != nil {
 		return err
+	}
+	public, err := telemetry.Endpoints{Variable: "HTTP_ADDR", Addr: d.conf.HTTP.Addr, Handler: &d.front, Log: d.log}.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Demo && d.conf.HTTP.PublicURL == "" {
+		d.conf.HTTP.PublicURL = "http://" + public.Addr() // the simulated company is on this machine
 	}
 	url := d.conf.Database.URL.Reveal()
 	gone := make(<-chan struct{})
@@ -102,18 +114,23 @@ func (d *daemon) run(ctx context.Context, c serveCmd, p process) error {
 		case <-ctx.Done():
 		}
 	}()
-	served := make(chan error, 1)
-	go func() {
-		err := server.Run(ctx)
-		if err != nil {
-			cancel(err)
-		}
-		served <- err
-	}()
-	err = d.serve(ctx, c, p, url, server.Addr())
+	servers := []*telemetry.Server{server, public}
+	served := make(chan error, len(servers))
+	for _, one := range servers {
+		go func() {
+			err := one.Run(ctx)
+			if err != nil {
+				cancel(err)
+			}
+			served <- err
+		}()
+	}
+	err = d.serve(ctx, c, p, url, server.Addr(), public.Addr())
 	cancel(nil)
-	if failed := <-served; err == nil {
-		err = failed
+	for range servers {
+		if failed := <-served; err == nil {
+			err = failed
+		}
 	}
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
@@ -139,7 +156,7 @@ func (d *daemon) embedded(ctx context.Context) (*pgserver.Server, error) {
 }
 
 // serve is the daemon once there is a database to talk to.
-func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsAddr string) error {
+func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsAddr, httpAddr string) error {
 	db, err := d.connect(ctx, url, storeConns)
 	if err != nil {
 		return err
@@ -148,7 +165,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	if err := d.schema(ctx, db, c.Embedded || c.Demo); err != nil {
 		return err
 	}
-	carriers, samples, err := d.carriers(ctx, c, db)
+	accounts, samples, err := d.carriers(ctx, c, db)
 	if err != nil {
 		return err
 	}
@@ -156,17 +173,18 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 		defer samples.stop()
 	}
 	db.With(store.Config{
-		Daemon: d.id, Carriers: carriers, Unknowns: d.conf.Gates.LineUnknowns,
+		Daemon: d.id, Carriers: accounts.carriers, Unknowns: d.conf.Gates.LineUnknowns,
 		Gates: gateOptions(d.conf), Settings: d.conf.Gates.Settings(), Defaults: defaults(d.conf), Log: d.log,
 	})
-	if err := d.enter(ctx, db); err != nil {
+	heard := newEvidence(db, accounts, d.registry, d.log)
+	if err := d.open(ctx, c, db, accounts, heard); err != nil {
 		return err
 	}
 	d.db.Store(db)
 
 	collector := store.NewCollector(db, d.registry)
 	drained := drain.New(drain.Config{
-		Store: db, Carriers: carriers,
+		Store: db, Carriers: accounts.carriers,
 		Gates:    gates.Chain(gateOptions(d.conf)),
 		NewToken: uuid.NewString, Identify: identify,
 		Metrics: drain.NewMetrics(d.registry), Log: d.log,
@@ -179,14 +197,17 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	client, err := tick.NewClient(tick.ClientConfig{
 		ID:   d.id,
 		Pool: riverDB.Pool, Pooled: riverDB.Pooled, Fence: db, Drain: drained, Metrics: tick.NewMetrics(d.registry), Log: d.log,
+		Bridge: heard.bridge, LookUp: heard.lookUp, Speak: heard.speak,
 	})
 	if err != nil {
 		return err
 	}
+	db.FollowBy(store.Jobs{Bridge: tick.BridgeIn(client), Speak: tick.SpeakIn(client)})
 	// River is stopped by us, in our order, and not by ctx.
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("starting River: %w", err)
 	}
+	d.front.webhooks.Store(heard.handler)
 	if samples != nil {
 		if err := samples.add(ctx, db); err != nil {
 			return err
@@ -197,7 +218,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 		}
 		samples.tell(p.stdout, metricsAddr, environment)
 	}
-	d.log.Info("serving", "version", buildVersion(), "daemon", d.id, "metrics", metricsAddr, "pooled", db.Pooled)
+	d.log.Info("serving", "version", buildVersion(), "daemon", d.id, "metrics", metricsAddr, "http", httpAddr, "pooled", db.Pooled)
 
 	upkeep := make(chan struct{})
 	go func() {
@@ -207,6 +228,9 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 			tick.Step{Name: "heartbeat", Do: func(ctx context.Context) error { return d.heartbeat(ctx, db, collector) }},
 			tick.Step{Name: "tally", Do: db.Tally},
 			tick.Step{Name: "gauges", Do: collector.Refresh},
+			tick.Step{Name: "accounts", Do: heard.adopt},
+			tick.Step{Name: "bridge", Do: func(ctx context.Context) error { return tick.BridgeAll(ctx, heard.bridge) }},
+			tick.Step{Name: "look-ups", Do: func(ctx context.Context) error { return tick.OfferLookUps(ctx, client, heard.due) }},
 		)
 	}()
 	stopHalting := context.AfterFunc(ctx, drained.Halt)
@@ -221,6 +245,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 		}
 	})
 	within(ctx, stopTimeout, drained.Stop)
+	within(ctx, closeTimeout, heard.stop)
 	<-upkeep
 	within(ctx, leaveTimeout, func(ctx context.Context) {
 		if err := db.Leave(ctx); err != nil {
@@ -293,48 +318,42 @@ func (d *daemon) schema(ctx context.Context, db *store.Store, ours bool) error {
 	}
 }
 
-// carriers makes what this daemon can call with: the environment's accounts, or in a
-// demonstration the simulator and nothing else.
-func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (map[string]drain.Carrier, *demo, error) {
-	account := d.conf.Carriers.Twilio
-	conf := twilio.Config{
-		AccountSID: account.AccountSID, AuthToken: account.AuthToken.Reveal(), BaseURL: account.BaseURL,
-		PublicURL: d.conf.HTTP.PublicURL, CallsPerSecond: account.CallsPerSecond,
+// carriers says what this daemon may call with, without any account yet: in a demonstration the
+// simulator and nothing else.
+func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (*accounts, *demo, error) {
+	a := &accounts{
+		environ: d.environ, publicURL: d.conf.HTTP.PublicURL, loopback: c.Demo || d.conf.Carriers.AllowLoopback,
+		metrics: carrier.NewMetrics(d.registry, config.CarrierNames()...), log: d.log, carriers: &drain.Carriers{},
 	}
-	var samples *demo
-	if c.Demo {
-		if err := db.ClaimDemo(ctx); err != nil {
-			return nil, nil, err
-		}
-		var err error
-		if samples, err = startDemo(ctx, d.log); err != nil {
-			return nil, nil, err
-		}
-		conf = samples.account()
-	} else if err := db.RefuseDemo(ctx); err != nil {
+	if !c.Demo {
+		return a, nil, db.RefuseDemo(ctx)
+	}
+	if err := db.ClaimDemo(ctx); err != nil {
 		return nil, nil, err
 	}
-	metrics := carrier.NewMetrics(d.registry, twilio.Name)
-	if d.conf.HTTP.PublicURL != "" {
-		d.log.Warn("PUBLIC_URL is set: carriers are asked to report to it, and this version does not listen for that yet")
-	}
-	if conf.AccountSID == "" {
-		d.log.Warn("no carrier is configured: every line is not ready")
-		return map[string]drain.Carrier{}, samples, nil
-	}
-	one, err := twilio.New(conf, carrier.NewTransport(carrier.Options{
-		Carrier: twilio.Name, AllowLoopback: c.Demo || d.conf.Carriers.AllowLoopback, Observe: metrics.Observe,
-	}))
+	samples, err := startDemo(ctx, d.log)
 	if err != nil {
-		return nil, samples, err
+		return nil, nil, err
 	}
-	d.log.Info("calls go out by Twilio", "base_url", conf.BaseURL, "allow_loopback", c.Demo || d.conf.Carriers.AllowLoopback)
-	return map[string]drain.Carrier{twilio.Name: one}, samples, nil
+	d.conf.Carriers = samples.account()
+	a.environ = nil // no account of a line's is called with
+	return a, samples, nil
 }
 
-// enter puts this daemon's limits in force and gives the default tenant the line that the
-// environment names.
-func (d *daemon) enter(ctx context.Context, db *store.Store) error {
+// open opens the accounts, puts this daemon's limits in force and gives the default tenant the
+// line that the environment names.
+func (d *daemon) open(ctx context.Context, c serveCmd, db *store.Store, a *accounts, heard *evidence) error {
+	if err := a.put(d.conf.Carriers, ""); err != nil {
+		return err
+	}
+	if !c.Demo {
+		if err := heard.adopt(ctx); err != nil {
+			return err
+		}
+	}
+	if len(a.carriers.Names()) == 0 {
+		d.log.Warn("no carrier is configured: every line is not ready")
+	}
 	host, _ := os.Hostname()
 	name := fmt.Sprintf("daemon %s on %s (pid %d)", d.id, host, os.Getpid())
 	before, err := db.SetLimits(ctx, d.conf.Limits(), name)
@@ -344,13 +363,23 @@ func (d *daemon) enter(ctx context.Context, db *store.Store) error {
 	if now := d.conf.Limits(); before != now {
 		d.log.Warn("limits changed: this daemon's environment is in force for the whole fleet", "before", fmt.Sprintf("%+v", before), "now", fmt.Sprintf("%+v", now))
 	}
-	if from := d.conf.Carriers.Twilio.From; !from.IsZero() {
-		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: twilio.Name, Caller: from, By: name + ", by its environment", OnlyCaller: true})
+	return d.ownLine(ctx, db, name+", by its environment")
+}
+
+// ownLine is the line that a carrier's own caller number makes.
+func (d *daemon) ownLine(ctx context.Context, db *store.Store, by string) error {
+	for name, from := range map[string]phone.Number{
+		twilio.Name: d.conf.Carriers.Twilio.From, telnyx.Name: d.conf.Carriers.Telnyx.From, sip.Name: d.conf.Carriers.SIP.From,
+	} {
+		if from.IsZero() {
+			continue
+		}
+		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: name, Caller: from, By: by, OnlyCaller: true})
 		if err != nil {
 			return err
 		}
 		if changed {
-			d.log.Info("the default tenant's line is set by TWILIO_FROM", "line", "default", "caller", from)
+			d.log.Info("the default tenant's line is set by the environment", "line", "default", "carrier", name, "caller", from)
 		}
 	}
 	return nil

@@ -110,6 +110,8 @@ T  dialing → uncertain, by the carrier: it may have rung (answer_unknown)
 It may have rung
   how far it got: the request was written, and no answer came
   where to look: the carrier's own list of calls to +* *** *** **23, from T to T
+  the carrier's records: not asked yet
+  the carrier may keep a call waiting until T: before that a list without it proves nothing
   “it did not ring” can be said now: the quarantine was over at T
   said after T it does not ring again: it is missed then
   it rang:                     chasephone settle ID --attempt 1 --rang
@@ -122,7 +124,7 @@ It may have rung
 	after := v.story(t, id)
 	for _, want := range []string{
 		"T  uncertain → due, by ada: ada says that it did not ring (settled_did_not_ring)\n    attempt 1: now did not ring by the word of ada\n",
-		"T  evidence on attempt 1, the carrier's reply: placed, call CA00000000000000000000000000000001\n    CONFLICT: a person had said that it did not ring\n",
+		"T  evidence on attempt 1, the carrier's reply: placed, call CA00000000000000000000000000000001\n    CONFLICT: this contradicts what was recorded before\n",
 	} {
 		if !strings.Contains(after, want) {
 			t.Errorf("%q is not in\n%s", want, after)

@@ -139,10 +139,17 @@ func (s story) attempt(e store.Event, a store.AttemptStory) {
 }
 
 func (s story) evidence(e store.Evidence) {
+	says := strings.ReplaceAll(e.Says, "_", " ")
+	switch e.Says {
+	case "not_dialed":
+		says = "it has the call, and rang nobody"
+	case "ends":
+		says = "the call ended in two ways"
+	}
 	s.entry(e.At, fmt.Sprintf("evidence on attempt %d, the carrier's %s: %s%s%s%s", e.Attempt, s.text(e.Source),
-		strings.ReplaceAll(e.Says, "_", " "), after(", call ", s.text(e.CallID)), after(", ", s.text(e.Code)), after(" ", s.text(e.Answer))))
+		says, after(", call ", s.text(e.CallID)), after(", ", s.text(e.Code)), after(" ", s.text(e.Answer))))
 	if e.Conflict {
-		s.more("CONFLICT: a person had said that it did not ring")
+		s.more("CONFLICT: this contradicts what was recorded before")
 	}
 }
 

@@ -29,6 +29,9 @@ type Account struct {
 	Verify func(carrier.Delivery) error // nil for one that was signed by it, and not long ago where the signature says when
 }
 
+// Record is the kind of a delivery that was not sent but asked for: a call's record.
+const Record = "record"
+
 // Arrival is one delivery that was verified and read.
 type Arrival struct {
 	Account  string

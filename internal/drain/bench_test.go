@@ -114,7 +114,7 @@ func BenchmarkDrain(b *testing.B) {
 				counted.commits.Store(0)
 				watched := &timed{Store: db, counted: counted}
 				d := drain.New(drain.Config{
-					Store: watched, Carriers: map[string]drain.Carrier{"instant": phones}, Gates: gates.Chain(options),
+					Store: watched, Carriers: drain.NewCarriers(map[string]drain.Carrier{"instant": phones}), Gates: gates.Chain(options),
 					NewToken: uuid.NewString, Identify: phone.Parse, Log: slog.New(slog.DiscardHandler),
 				})
 				b.StartTimer()
@@ -159,7 +159,7 @@ func benchStore(b testing.TB, counted *statements, phones *instant, slots int, o
 	}
 	b.Cleanup(db.Close)
 	db.With(store.Config{
-		Daemon: uuid.NewString(), Carriers: map[string]drain.Carrier{"instant": phones}, Unknowns: 3, Gates: options,
+		Daemon: uuid.NewString(), Carriers: drain.NewCarriers(map[string]drain.Carrier{"instant": phones}), Unknowns: 3, Gates: options,
 		Defaults: store.Defaults{Region: "US"}, Log: slog.New(slog.DiscardHandler),
 	})
 	limits := followup.DefaultLimits()
@@ -183,7 +183,7 @@ func prepare(b testing.TB, db *store.Store, n int) {
 		 select tenant_id, phone_number, 'requested', 'bench' from phone_followups where @n > 0 on conflict do nothing`,
 	} {
 		if sql[:8] == "truncate" {
-			_, _ = db.Pool.Exec(b.Context(), `alter table followup_events disable trigger user; alter table evidence disable trigger user`)
+			_, _ = db.Pool.Exec(b.Context(), `alter table followup_events disable trigger user; alter table evidence disable trigger user; alter table lookups disable trigger user`)
 		}
 		args := []any{pgx.NamedArgs{"n": n, "noon": zoneAt(time.Now(), 12)}}
 		if sql[:8] == "truncate" {

@@ -12,7 +12,7 @@ import (
 // Dialer holds the requests in flight. It sends each attempt at most once and hands what it
 // learned to the recorder; a slot is free again when the answer is in.
 type Dialer struct {
-	carriers map[string]Carrier
+	carriers *Carriers
 	record   func(Attempt, carrier.Answer)
 	log      *slog.Logger
 
@@ -25,7 +25,7 @@ type Dialer struct {
 }
 
 // NewDialer makes a dialer that reports every answer to record.
-func NewDialer(carriers map[string]Carrier, record func(Attempt, carrier.Answer), log *slog.Logger) *Dialer {
+func NewDialer(carriers *Carriers, record func(Attempt, carrier.Answer), log *slog.Logger) *Dialer {
 	return &Dialer{
 		carriers: carriers, record: record, log: log,
 		freed: make(chan struct{}), halt: make(chan struct{}),
@@ -97,7 +97,7 @@ func (d *Dialer) dial(a Attempt, clock Clock) carrier.Answer {
 	case <-d.halt:
 		return carrier.NotPlaced{Blame: carrier.BlameNobody, Code: "shut_down"}
 	}
-	c, ok := d.carriers[a.Carrier]
+	c, ok := d.carriers.Get(a.Carrier)
 	if !ok {
 		return carrier.NotPlaced{Blame: carrier.BlameDaemon, Code: "carrier_not_configured"}
 	}

@@ -28,7 +28,7 @@ var looks = [...]int{0, 50, 500}
 // Config is what a Drain is made of.
 type Config struct {
 	Store    Store
-	Carriers map[string]Carrier
+	Carriers *Carriers
 	Gates    []gates.Gate
 	NewToken func() string
 	Identify Identify

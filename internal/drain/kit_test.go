@@ -116,7 +116,7 @@ func (w *world) connect() *store.Store {
 
 func (w *world) with(db *store.Store) *store.Store {
 	return db.With(store.Config{
-		Daemon: uuid.NewString(), Carriers: map[string]drain.Carrier{"scripted": w.phones}, Unknowns: 3, Gates: w.gates,
+		Daemon: uuid.NewString(), Carriers: drain.NewCarriers(map[string]drain.Carrier{"scripted": w.phones}), Unknowns: 3, Gates: w.gates,
 		Defaults: store.Defaults{Region: "US"}, Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -148,7 +148,7 @@ func (w *world) daemon() *drain.Drain {
 func (w *world) daemonOn(db drain.Store) *drain.Drain {
 	w.t.Helper()
 	d := drain.New(drain.Config{
-		Store: db, Carriers: map[string]drain.Carrier{"scripted": w.phones}, Gates: gates.Chain(w.gates),
+		Store: db, Carriers: drain.NewCarriers(map[string]drain.Carrier{"scripted": w.phones}), Gates: gates.Chain(w.gates),
 		NewToken: uuid.NewString, Identify: phone.Parse,
 		Log: slog.New(slog.DiscardHandler),
 	})

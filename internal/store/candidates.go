@@ -116,7 +116,7 @@ func (c *claiming) scanCandidate(rows pgx.Rows, b *drain.Batch, lines map[follow
 	k.Countries, k.Policy = c.defaults.allowed(t.region), t.policy
 	k.Line = lines[one.Line].gate
 	k.Line.Name, k.Line.Named = name, named
-	if carrier, ok := c.carriers[k.Line.Carrier]; ok {
+	if carrier, ok := c.carriers.Get(k.Line.Carrier); ok {
 		k.Line.TooLong = !carrier.Fits(k.Script)
 	}
 	if approval != nil {

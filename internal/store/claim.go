@@ -220,7 +220,7 @@ func (c *claiming) scanLine(rows pgx.Rows) (followup.LineID, line, error) {
 		return id, l, err
 	}
 	l.gate.Name, l.gate.Exists, l.gate.Caller = id.Name, true, phone.FromE164(caller)
-	if carrier, ok := c.carriers[l.gate.Carrier]; ok {
+	if carrier, ok := c.carriers.Get(l.gate.Carrier); ok {
 		l.gate.Configured = true
 		if cps == nil {
 			own := carrier.CallsPerSecond()

@@ -63,7 +63,8 @@ func describe() map[string]*prometheus.Desc {
 		"due":       desc("oldest_due_age_seconds", "How long the oldest promise that is due has waited; 0: none."),
 		"risk":      desc("followups_at_risk", "Follow-ups due or awaiting approval that will be missed within two hours."),
 		"uncertain": desc("oldest_uncertain_age_seconds", "How long the oldest uncertain follow-up has been so; 0: none."),
-		"conflicts": desc("evidence_conflicts_total", "Evidence that it rang after a person said it did not."),
+		"conflicts": desc("evidence_conflicts_total", "Words of carriers that contradict what was recorded: it rang after all, or one call ended in two ways."),
+		"endless":   desc("calls_without_end", "Calls that a carrier took more than a day ago and told no end of."),
 		"line":      desc("line_ready", "Whether the default tenant's line may be rung on now.", "line"),
 		"limit":     desc("limit", "The limits in force; times in seconds.", "name"),
 		"changes":   desc("limit_changes_total", "How often the limits in force were changed by a daemon's start."),
@@ -101,6 +102,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	gauge("due", g.OldestDue.Seconds())
 	gauge("risk", float64(g.AtRisk))
 	gauge("uncertain", g.OldestUncertain.Seconds())
+	gauge("endless", float64(g.WithoutEnd))
 	gauge("disagree", float64(disagree))
 	for _, l := range g.Lines {
 		gauge("line", truth(l.Ready), l.Name)

@@ -10,7 +10,7 @@ import (
 )
 
 // Counts of calls, for caps, gaps and budgets. A call counts when it may have rung: it is
-// being asked for, was placed, nobody knows, or the carrier says so against a person's word. One
+// being asked for, was placed, nobody knows, or the carrier says so against what was recorded. One
 // that was reported counts like ours, also where the reporter's clock is a minute ahead.
 //
 // The clock is asked for in a subquery, so that it is one value which an index can be searched
@@ -18,7 +18,7 @@ import (
 
 // mayHaveRung is such an attempt, as a condition on attempts a.
 const mayHaveRung = `(a.outcome is null or a.outcome in ('placed', 'uncertain')
-  or a.outcome = 'did_not_ring' and exists (select from evidence v where v.followup_id = a.followup_id and v.attempt_no = a.no and v.conflict))`
+  or exists (select from evidence v where v.followup_id = a.followup_id and v.attempt_no = a.no and v.conflict and v.says = 'placed'))`
 
 // withoutEnd is an attempt whose call may still be going on, as a condition on attempts a
 // and its follow-up f: its status is not a final one, and it was made less than gates.OnLine ago.

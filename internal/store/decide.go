@@ -17,7 +17,7 @@ select clock_timestamp(), ` + limitsColumns + `,
   f.tenant_id, f.ref, f.state,
   case when isfinite(f.due_at) then f.due_at when f.due_at = 'infinity' then timestamptz '9999-01-01' else timestamptz '0001-01-01' end,
   exists (select from do_not_call d where d.e164 = f.e164 and (d.tenant_id is null or d.tenant_id = f.tenant_id)),
-  exists (select from evidence v where v.followup_id = f.id and v.conflict),
+  exists (select from evidence v where v.followup_id = f.id and v.conflict and v.says = 'placed'),
   p.id, p.reasons, coalesce(p.decision, ''), coalesce(p.decided_by, ''), p.decided_at,
   a.no, a.answer_by, coalesce(a.outcome, ''), coalesce(a.decided_by, ''), a.outcome_at,
   (select count(*) from attempts x where x.followup_id = f.id and x.outcome = 'did_not_ring'),
@@ -87,7 +87,7 @@ func writeChange(ctx context.Context, tx pgx.Tx, s desk.Snapshot, c desk.Change)
 	}
 	if c.Attempt != "" {
 		if _, err := tx.Exec(ctx, `
-			update attempts set outcome = @outcome, outcome_at = @now, decided_by = @by
+			update attempts set outcome = @outcome, outcome_at = @now, decided_by = @by, look_at = null
 			where followup_id = @id and no = @no`,
 			pgx.StrictNamedArgs{"outcome": c.Attempt, "now": s.Now, "by": c.By, "id": s.ID, "no": s.Attempt.No}); err != nil {
 			return fmt.Errorf("settling the attempt: %w", err)

@@ -78,7 +78,7 @@ func (s *Store) Heartbeat(ctx context.Context, own followup.Limits) (disagree in
 	batch.Queue(`
 		insert into daemons (id, host, pid, carriers, limits, gates)
 		values (@id, @host, @pid, @carriers, @limits::text::jsonb, coalesce(nullif(@gates::text, 'null'), '{}')::jsonb)
-		on conflict (id) do update set seen_at = clock_timestamp()`,
+		on conflict (id) do update set seen_at = clock_timestamp(), carriers = excluded.carriers`,
 		pgx.StrictNamedArgs{"id": s.daemon, "host": host, "pid": os.Getpid(), "carriers": s.carrierNames(), "limits": string(limits), "gates": string(settings)})
 	batch.Queue(`delete from daemons where seen_at < clock_timestamp() - interval '1 day'`)
 	batch.Queue(`delete from unfit_lines where until < clock_timestamp()`)

@@ -8,9 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"chasephone/internal/carrier"
 	"chasephone/internal/desk"
 	"chasephone/internal/followup"
 	"chasephone/internal/gates"
+	"chasephone/internal/lookup"
 )
 
 // FollowUp is a row as its readers see it. Instants are text because due_at may be infinite.
@@ -106,7 +108,8 @@ type Story struct {
 	Attempts  []AttemptStory  `json:"attempts"`
 	Approvals []ApprovalStory `json:"approvals"`
 	Evidence  []Evidence      `json:"evidence"`
-	Holds     []Held          `json:"holds"` // what keeps it from being rung now, whatever the gates say
+	Lookups   []Lookup        `json:"lookups"` // what the carriers' own records showed when they were asked
+	Holds     []Held          `json:"holds"`   // what keeps it from being rung now, whatever the gates say
 }
 
 // Held is a stop, or a hold of its line.
@@ -179,7 +182,17 @@ type ApprovalStory struct {
 	TimeZone  string     `json:"time_zone,omitempty"`
 }
 
-// Evidence is what the carrier said after the attempt's outcome was settled.
+// Lookup is one question to a carrier's records, and what came of it.
+type Lookup struct {
+	Attempt  int              `json:"attempt"`
+	AskedAt  time.Time        `json:"asked_at"`
+	Question lookup.Question  `json:"question"`
+	Answered bool             `json:"answered"`
+	Says     string           `json:"says"`
+	Found    []carrier.Record `json:"found"` // calls that may be it, and are no other attempt's
+}
+
+// Evidence is what the carrier said beside the answer that settled the attempt.
 type Evidence struct {
 	Attempt  int       `json:"attempt"`
 	At       time.Time `json:"at"`
@@ -193,7 +206,7 @@ type Evidence struct {
 
 // Story tells the whole story of one follow-up from the ledger and the rows beside it.
 func (s *Store) Story(ctx context.Context, name desk.Name) (Story, error) {
-	story := Story{Events: []Event{}, Attempts: []AttemptStory{}, Approvals: []ApprovalStory{}, Evidence: []Evidence{}, Holds: []Held{}}
+	story := Story{Events: []Event{}, Attempts: []AttemptStory{}, Approvals: []ApprovalStory{}, Evidence: []Evidence{}, Lookups: []Lookup{}, Holds: []Held{}}
 	found, err := resolve(ctx, s.Pool, name)
 	if err != nil {
 		return story, err
@@ -260,6 +273,20 @@ func (s *Store) Story(ctx context.Context, name desk.Name) (Story, error) {
 			return nil
 		})
 		return err
+	})
+	batch.Queue(`select attempt_no, asked_at, question, answered, says, found::text from lookups where followup_id = @id order by id`, args).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var l Lookup
+			var found string
+			if err := rows.Scan(&l.Attempt, &l.AskedAt, &l.Question, &l.Answered, &l.Says, &found); err != nil {
+				return err
+			}
+			if err := json.Unmarshal([]byte(found), &l.Found); err != nil {
+				return fmt.Errorf("reading what a look-up found: %w", err)
+			}
+			story.Lookups = append(story.Lookups, l)
+		}
+		return rows.Err()
 	})
 	if err := s.Pool.SendBatch(ctx, batch).Close(); err != nil {
 		return story, fmt.Errorf("reading the story of follow-up %s: %w", found.id, err)

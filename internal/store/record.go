@@ -26,14 +26,16 @@ with x as (
   for no key update of f
 ), settled as (
   update attempts a
-  set outcome = m.outcome, outcome_at = m.now, call_id = m.call_id, code = m.code, answer = m.answer, stage = m.stage
+  set outcome = m.outcome, outcome_at = m.now, call_id = m.call_id, code = m.code, answer = m.answer, stage = m.stage,
+    look_at = case m.outcome when 'uncertain' then m.now when 'placed' then m.now + ` + firstLook + ` end
   from mine m
   where a.followup_id = m.id and a.no = m.no and a.outcome is null
   returning m.*
 ), moved as (
   update phone_followups f
   set state = s.state, version = coalesce(f.version, 0) + 1, reason = s.reason, detail = s.detail, updated_at = s.now,
-    call_id = coalesce(s.call_id, f.call_id), call_status = coalesce(s.call_status, f.call_status),
+    call_id = coalesce(s.call_id, f.call_id),
+    call_status = case when call_status_rank(s.call_status) < call_status_rank(f.call_status) then f.call_status else coalesce(s.call_status, f.call_status) end,
     next_try_at = case when s.state <> 'due' then f.next_try_at when s.wait then s.now + @retry_after::interval else s.now end,
     ready = s.state = 'due' and not s.wait
   from settled s

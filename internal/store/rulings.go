@@ -29,7 +29,8 @@ with ruling as (
   update phone_followups f
   set state = x.state, version = coalesce(f.version, 0) + 1, reason = x.reason, detail = x.detail, updated_at = @now::timestamptz,
     next_try_at = coalesce(x.next_try_at, f.next_try_at), ready = x.stays,
-    approval_id = coalesce(x.approval, f.approval_id), attempt_no = coalesce(x.attempt_no, f.attempt_no)
+    approval_id = coalesce(x.approval, f.approval_id), attempt_no = coalesce(x.attempt_no, f.attempt_no),
+    call_status = case when x.attempt_no is null then f.call_status end
   from named x
   where f.id = x.id and f.state = 'due'
   returning f.tenant_id, f.version, x.*

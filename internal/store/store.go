@@ -11,9 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,12 +29,14 @@ type Store struct {
 	Pooled bool // a transaction pooler (PgBouncer) stands between: no LISTEN, no prepared statements
 
 	daemon   string // this process's id, a uuid
-	carriers map[string]drain.Carrier
+	carriers *drain.Carriers
 	unknowns int // unknown answers in a row that hold a line; 0: never
 	gates    gates.Options
 	settings map[string]string
 	defaults Defaults
 	log      *slog.Logger
+
+	jobs Jobs
 }
 
 // Defaults are what the environment says where a row or a tenant is silent.
@@ -48,7 +48,7 @@ type Defaults struct {
 // Config is what a daemon's Store is made of. Commands leave all but Gates and Defaults empty.
 type Config struct {
 	Daemon   string
-	Carriers map[string]drain.Carrier
+	Carriers *drain.Carriers // nil: none
 	Unknowns int
 	Gates    gates.Options     // what the gates are built with: facts that they do not need are not loaded
 	Settings map[string]string // what the environment says of the gates, for others to compare with theirs
@@ -83,12 +83,15 @@ func Connect(ctx context.Context, url string, conns int32) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the database: %w", redact(err))
 	}
-	return &Store{Pool: pool, Pooled: pooled, log: slog.New(slog.DiscardHandler)}, nil
+	return &Store{Pool: pool, Pooled: pooled, log: slog.New(slog.DiscardHandler), carriers: &drain.Carriers{}}, nil
 }
 
 // With gives a Store what a daemon's needs beyond its connections.
 func (s *Store) With(c Config) *Store {
-	s.daemon, s.carriers, s.unknowns, s.defaults = c.Daemon, c.Carriers, c.Unknowns, c.Defaults
+	s.daemon, s.unknowns, s.defaults = c.Daemon, c.Unknowns, c.Defaults
+	if s.carriers = c.Carriers; s.carriers == nil {
+		s.carriers = &drain.Carriers{}
+	}
 	s.gates, s.settings = c.Gates, c.Settings
 	if c.Log != nil { // commands have none
 		s.log = c.Log
@@ -96,9 +99,19 @@ func (s *Store) With(c Config) *Store {
 	return s
 }
 
+// Jobs insert what is to follow on a change, in the change's own transaction. One that is nil
+// is left out.
+type Jobs struct {
+	Bridge func(ctx context.Context, tx pgx.Tx) error                          // arrivals were kept
+	Speak  func(ctx context.Context, tx pgx.Tx, followUp string, no int) error // a call of ours was answered
+}
+
+// FollowBy has jobs follow on changes.
+func (s *Store) FollowBy(jobs Jobs) { s.jobs = jobs }
+
 // carrierNames are the carriers that this daemon can call with; never nil, which is SQL's null.
 func (s *Store) carrierNames() []string {
-	return slices.AppendSeq([]string{}, maps.Keys(s.carriers))
+	return s.carriers.Names()
 }
 
 // Close ends the connections.

@@ -20,7 +20,7 @@ with orphan as materialized (
   limit @most
   for no key update of f skip locked
 ), settled as (
-  update attempts a set outcome = 'uncertain', outcome_at = o.now, stage = 'no_record'
+  update attempts a set outcome = 'uncertain', outcome_at = o.now, stage = 'no_record', look_at = o.now
   from orphan o
   where a.followup_id = o.id and a.no = o.no and a.outcome is null
   returning o.*

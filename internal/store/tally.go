@@ -77,12 +77,14 @@ type Gauges struct {
 	OldestUncertain time.Duration
 	AtRisk          int64 // due or awaiting a person, and missed within two hours unless something happens
 	Conflicts       int64
+	WithoutEnd      int64 // calls that the carrier took more than a day ago and told no end of
 	Lines           []Line
 	Limits          followup.Limits
 	LimitChanges    int64
 }
 
-// Gauges reads them all. None of its statements reads a row in a final state.
+// Gauges reads them all. None of its statements reads a row in a final state, but for calls that
+// were placed and have no end, which have an index of their own.
 func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	g := Gauges{Outcomes: map[followup.Outcome]int64{}, FollowUps: map[followup.State]int64{}}
 	batch := &pgx.Batch{}
@@ -107,11 +109,14 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 		  coalesce(extract(epoch from clock_timestamp() - (select min(updated_at) from phone_followups where state in ('uncertain', 'dialing') and state = 'uncertain')), 0)::float8,
 		  (select count(*) from phone_followups f where state in ('due', 'awaiting_approval')
 		    and due_at <= clock_timestamp() - l.max_late + interval '2 hours' and due_at > '-infinity'),
-		  (select count(*) from evidence where conflict), (select count(*) - 1 from limits),
+		  (select count(*) from evidence where conflict),
+		  (select count(*) from phone_followups where state = 'call_placed' and call_id is not null and call_status_rank(call_status) < 5
+		    and updated_at < clock_timestamp() - interval '1 day'),
+		  (select count(*) - 1 from limits),
 		  ` + limitsColumns + `
 		from fleet f join limits l on l.id = f.limits_id`).QueryRow(func(row pgx.Row) error {
 		var due, uncertain float64
-		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts, &g.LimitChanges}, limitsInto(&g.Limits)...)...)
+		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts, &g.WithoutEnd, &g.LimitChanges}, limitsInto(&g.Limits)...)...)
 		g.OldestDue, g.OldestUncertain = seconds(due), seconds(uncertain)
 		return err
 	})

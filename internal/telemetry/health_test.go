@@ -163,6 +163,36 @@ func TestListenSaysWhatToChange(t *testing.T) {
 	}
 }
 
+// Whatever else is served has the same server, and its errors name its own variable.
+func TestEndpointsNameTheirVariable(t *testing.T) {
+	t.Parallel()
+	e := telemetry.Endpoints{
+		Variable: "HTTP_ADDR", Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "else") }),
+	}
+	server, err := e.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	if status, body := request(t, "GET", "http://"+server.Addr()+"/x"); status != 200 || body != "else" {
+		t.Errorf("%d %s", status, body)
+	}
+	e.Addr = server.Addr()
+	if _, err := e.Listen(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "listening on HTTP_ADDR ") || !strings.HasSuffix(err.Error(), "or set HTTP_ADDR to another host:port") {
+		t.Errorf("taken: %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if err := server.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "serving on HTTP_ADDR ") {
+		t.Errorf("Run on a closed listener: %v", err)
+	}
+}
+
 // TestRunLetsRequestsFinish: a probe that is being answered gets its answer.
 func TestRunLetsRequestsFinish(t *testing.T) {
 	t.Parallel()

@@ -13,25 +13,45 @@ import (
 
 const stopTimeout = 3 * time.Second // for requests in flight, when the daemon stops
 
-// Server is Health's endpoints, listening.
+// Endpoints are what is served on one address, with time-outs that bound whoever sends or
+// reads slowly. A handler has 20 seconds from the end of a request's header.
+type Endpoints struct {
+	// Variable is the setting that Addr comes from, METRICS_ADDR for instance; errors name it.
+	Variable string
+	// Addr is where to listen, host:port. Port 0 is a free one.
+	Addr string
+	// Handler serves. Must be set.
+	Handler http.Handler
+	// Log gets what goes wrong while serving. Must be set.
+	Log *slog.Logger
+}
+
+// Server is endpoints, listening.
 type Server struct {
+	variable string
 	listener net.Listener
 	http     *http.Server
 }
 
+// Listen takes the address, as Endpoints.Listen does.
+func (h Health) Listen(ctx context.Context) (*Server, error) {
+	return Endpoints{Variable: "METRICS_ADDR", Addr: h.Addr, Handler: h.Handler(), Log: h.Log}.Listen(ctx)
+}
+
 // Listen takes the address. It is apart from Run so that a daemon that cannot have it says so
 // before it does anything else; the error names the variable to change.
-func (h Health) Listen(ctx context.Context) (*Server, error) {
+func (e Endpoints) Listen(ctx context.Context) (*Server, error) {
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", h.Addr)
+	listener, err := config.Listen(ctx, "tcp", e.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("listening on METRICS_ADDR %s: %w%s", h.Addr, err, remedy(err))
+		return nil, fmt.Errorf("listening on %s %s: %w%s", e.Variable, e.Addr, err, remedy(err, e.Variable))
 	}
 	return &Server{
+		variable: e.Variable,
 		listener: listener,
 		http: &http.Server{
-			Handler:           h.Handler(),
-			ErrorLog:          slog.NewLogLogger(h.Log.Handler(), slog.LevelWarn),
+			Handler:           e.Handler,
+			ErrorLog:          slog.NewLogLogger(e.Log.Handler(), slog.LevelWarn),
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       10 * time.Second,
 			WriteTimeout:      scrapeTimeout + 10*time.Second,
@@ -41,16 +61,16 @@ func (h Health) Listen(ctx context.Context) (*Server, error) {
 	}, nil
 }
 
-func remedy(err error) string {
+func remedy(err error, variable string) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "; stop the program that has it (another chasephone?), or set METRICS_ADDR to another host:port"
+		return "; stop the program that has it (another chasephone?), or set " + variable + " to another host:port"
 	case errors.Is(err, syscall.EACCES):
-		return "; set METRICS_ADDR to a port above 1023"
+		return "; set " + variable + " to a port above 1023"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "; set METRICS_ADDR to an address of this machine"
+		return "; set " + variable + " to an address of this machine"
 	}
-	return "; set METRICS_ADDR to another host:port"
+	return "; set " + variable + " to another host:port"
 }
 
 // Addr is where the server listens, with the port that was found where 0 was asked for.
@@ -63,7 +83,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { failed <- s.http.Serve(s.listener) }()
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serving on METRICS_ADDR %s: %w", s.Addr(), err)
+		return fmt.Errorf("serving on %s %s: %w", s.variable, s.Addr(), err)
 	case <-ctx.Done():
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -72,7 +92,7 @@ func (s *Server) Run(ctx context.Context) error {
 		_ = s.http.Close() // requests that would not end are cut off: the daemon is stopping
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving on METRICS_ADDR %s: %w", s.Addr(), err)
+		return fmt.Errorf("serving on %s %s: %w", s.variable, s.Addr(), err)
 	}
 	return nil
 }

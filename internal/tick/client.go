@@ -20,11 +20,14 @@ type ClientConfig struct {
 	Pooled  bool          // a transaction pooler stands between: no LISTEN
 	Fence   Fence
 	Drain   Drain
+	Bridge  Bridge // nil: this client bridges nothing, and looks nothing up
+	LookUp  LookUp
+	Speak   Speak
 	Metrics *Metrics
 	Log     *slog.Logger
 }
 
-// NewClient makes the River client that works the slots.
+// NewClient makes the River client that works the slots, bridges arrivals and looks calls up.
 func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{fence: c.Fence, drain: c.Drain, metrics: c.Metrics, log: c.Log})
@@ -36,9 +39,16 @@ func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 	queue := func(workers int) river.QueueConfig {
 		return river.QueueConfig{MaxWorkers: workers, FetchPollInterval: poll, FetchCooldown: 50 * time.Millisecond}
 	}
+	queues := map[string]river.QueueConfig{queueTick: queue(1), queueDrain: queue(2)}
+	if c.Bridge != nil {
+		river.AddWorker(workers, &bridger{bridge: c.Bridge, log: c.Log})
+		river.AddWorker(workers, &looker{lookUp: c.LookUp, log: c.Log})
+		river.AddWorker(workers, &speaker{speak: c.Speak, log: c.Log})
+		queues[queueBridge], queues[queueLookUp], queues[queueSpeak] = queue(1), queue(4), queue(16)
+	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
 		ID:       c.ID,
-		Queues:   map[string]river.QueueConfig{queueTick: queue(1), queueDrain: queue(2)},
+		Queues:   queues,
 		Workers:  workers,
 		Hooks:    []rivertype.Hook{&databaseClock{}},
 		PollOnly: c.Pooled,

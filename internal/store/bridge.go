@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/arrivals"
+	"chasephone/internal/carrier"
+)
+
+// Invariant: one transaction bridges at a time, so that nobody else joins to what it read and
+// writes back. Whoever waits for it finds what was committed meanwhile.
+const bridgeLock = 0x62726467 // "brdg"
+
+// Bridge bridges up to most arrivals of each carrier that are not yet bridged, and says how many
+// there were. Those of one carrier are one transaction. One that the database refuses is set
+// aside with the reason, and costs its neighbours nothing (invariant 10).
+func (s *Store) Bridge(ctx context.Context, read arrivals.Reader, most int) (int, error) {
+	done := 0
+	var failed []error
+	for _, shape := range shapes() {
+		n, err := s.bridgeShape(ctx, read, shape, most)
+		done += n
+		if err != nil {
+			failed = append(failed, fmt.Errorf("bridging arrivals of %s: %w", shape.carrier, err))
+		}
+	}
+	return done, errors.Join(failed...)
+}
+
+func (s *Store) bridgeShape(ctx context.Context, read arrivals.Reader, shape shape, most int) (int, error) {
+	for size := most; ; size /= 2 {
+		n, err := s.bridgeSet(ctx, read, shape, shape.toBridgeSQL(), pgx.StrictNamedArgs{"most": size})
+		switch {
+		case err == nil:
+			return n, nil
+		case !isRowError(err):
+			return 0, err
+		case size == 1:
+			return 1, s.setArrivalAside(ctx, shape, err)
+		}
+	}
+}
+
+// BridgeAgain bridges once more up to most arrivals of a carrier that come after one of them, in
+// their order, and returns the last of them and how many there were; none: that was all. It
+// changes nothing where everything was bridged as it should be.
+func (s *Store) BridgeAgain(ctx context.Context, read arrivals.Reader, carrierName string, after int64, most int) (last int64, n int, err error) {
+	i := slices.IndexFunc(shapes(), func(s shape) bool { return s.carrier == carrierName })
+	if i < 0 {
+		return after, 0, nil
+	}
+	shape := shapes()[i]
+	err = s.Pool.QueryRow(ctx, `select coalesce(max(id), @after) from (select id from `+shape.table+` where id > @after order by id limit @most) x`,
+		pgx.StrictNamedArgs{"after": after, "most": most}).Scan(&last)
+	if err == nil && last > after {
+		n, err = s.bridgeSet(ctx, read, shape, shape.againSQL(), pgx.StrictNamedArgs{"after": after, "last": last})
+	}
+	if err != nil {
+		return after, 0, fmt.Errorf("bridging arrivals of %s again: %w", carrierName, err)
+	}
+	return last, n, nil
+}
+
+const keptColumns = `id, coalesce(tenant_id, ''), account, kind, coalesce(token, ''), body, received_at`
+
+func (s shape) toBridgeSQL() string {
+	return `select ` + keptColumns + ` from ` + s.table + ` where bridged_at is null order by id limit @most`
+}
+
+func (s shape) againSQL() string {
+	return `select ` + keptColumns + ` from ` + s.table + ` where id > @after and id <= @last order by id`
+}
+
+// bridgeSet is one transaction.
+func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape, sql string, args pgx.StrictNamedArgs) (int, error) {
+	var set []arrivals.Kept
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, bridgeLock); err != nil {
+			return fmt.Errorf("waiting for others that bridge: %w", err)
+		}
+		rows, err := tx.Query(ctx, sql, args)
+		if err != nil {
+			return fmt.Errorf("reading arrivals: %w", err)
+		}
+		if set, err = pgx.CollectRows(rows, pgx.RowToStructByPos[arrivals.Kept]); err != nil {
+			return fmt.Errorf("reading arrivals: %w", err)
+		}
+		if len(set) == 0 {
+			return nil
+		}
+		folded := arrivals.Fold(read(shape.carrier), set)
+		if err := s.writeMessages(ctx, tx, folded.Messages); err != nil {
+			return err
+		}
+		return markBridged(ctx, tx, shape, set, folded.Problems)
+	})
+	return len(set), err
+}
+
+// markBridged leaves alone what was bridged before, so that doing it again changes nothing.
+func markBridged(ctx context.Context, tx pgx.Tx, shape shape, set []arrivals.Kept, problems map[int64]string) error {
+	ids, why := make([]int64, len(set)), make([]*string, len(set))
+	for i, k := range set {
+		ids[i], why[i] = k.ID, orNull(problems[k.ID])
+	}
+	_, err := tx.Exec(ctx, `
+		update `+shape.table+` e set bridged_at = clock_timestamp(), problem = x.problem
+		from unnest(@ids::bigint[], @problems::text[]) as x (id, problem)
+		where e.id = x.id and (e.bridged_at is null or e.problem is distinct from x.problem)`,
+		pgx.StrictNamedArgs{"ids": ids, "problems": why})
+	if err != nil {
+		return fmt.Errorf("marking arrivals as bridged: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) setArrivalAside(ctx context.Context, shape shape, why error) error {
+	s.log.Error("an arrival cannot be bridged and is set aside", "carrier", shape.carrier, "err", why)
+	_, err := s.Pool.Exec(ctx, `
+		update `+shape.table+` set bridged_at = clock_timestamp(), problem = @problem
+		where id = (select id from `+shape.table+` where bridged_at is null order by id limit 1)`,
+		pgx.StrictNamedArgs{"problem": "it cannot be bridged: " + carrier.CleanText(why.Error())})
+	if err != nil {
+		return fmt.Errorf("setting an arrival aside: %w", err)
+	}
+	return nil
+}

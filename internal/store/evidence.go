@@ -1,0 +1,311 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/carrier"
+	"chasephone/internal/drain"
+	"chasephone/internal/followup"
+	"chasephone/internal/lookup"
+)
+
+// Where a carrier's word comes from, in the words of evidence.source.
+const (
+	fromReply      = "reply" // to the request itself, too late to settle it
+	fromWebhook    = "webhook"
+	fromRecord     = "record"     // one that was looked up
+	fromSignalling = "signalling" // a trunk's own
+)
+
+// What a carrier can say of an attempt beside the outcomes, in the words of evidence.says.
+const (
+	saysNotDialed = "not_dialed" // it has the call, and rang nobody
+	saysEnds      = "ends"       // different ends of one call: messages.finals has them
+)
+
+// word is what a carrier said of an attempt in any way but by the answer that settled it.
+type word struct {
+	followUp string
+	no       int
+	source   string
+	says     string // a drain.AttemptOutcome, saysNotDialed or saysEnds
+	callID   string
+	status   string // the call's, "" where it says none
+	code     string
+	answer   string
+}
+
+// stand is how an attempt and its follow-up stand, read under the follow-up's lock.
+type stand struct {
+	state   followup.State
+	newest  int // the number of its newest attempt
+	outcome string
+	callID  string
+	owned   bool // another attempt has the call that the word is about
+}
+
+// verdict is what follows from a word.
+type verdict struct {
+	keep     bool // as evidence
+	conflict bool // it contradicts what was recorded
+	own      bool // the call is this attempt's, though a person settled it
+	settle   bool // the call was placed: the follow-up with it
+}
+
+// weigh says what follows from a word on an attempt (R7, R8). Only "placed" moves anything: the
+// carrier's own id for the call is the evidence. All else is for a person.
+func weigh(s stand, w word) verdict {
+	if w.says != string(drain.AttemptPlaced) {
+		same := s.outcome == w.says || s.outcome == "placed" && s.callID == w.callID
+		return verdict{keep: !same}
+	}
+	newest := s.newest == w.no
+	switch {
+	case s.outcome == "placed" && s.callID == w.callID:
+		return verdict{}
+	case s.owned:
+		return verdict{keep: true, conflict: true}
+	case s.outcome == "placed" && s.callID == "":
+		return verdict{keep: true, own: true}
+	case s.outcome == "":
+		return verdict{keep: true, settle: newest && s.state == followup.Dialing}
+	case s.outcome == "uncertain":
+		return verdict{keep: true, settle: newest && s.state == followup.Uncertain}
+	case s.outcome == "did_not_ring", s.outcome == "not_placed":
+		return verdict{keep: true, conflict: true, settle: s.state == followup.Due}
+	}
+	return verdict{keep: true, conflict: true} // refused, or placed as another call
+}
+
+const standsSQL = `
+select x.nth, f.state, f.attempt_no, coalesce(a.outcome, ''), coalesce(a.call_id, ''),
+  exists (select from attempts o where o.carrier = a.carrier and o.call_id = x.call_id and (o.followup_id, o.no) <> (a.followup_id, a.no))
+from unnest(@nths::int[], @ids::text[]::uuid[], @nos::smallint[], @calls::text[]) as x (nth, id, no, call_id)
+join phone_followups f on f.id = x.id
+join attempts a on a.followup_id = x.id and a.no = x.no`
+
+// weighSet locks the follow-ups that words are about, weighs the words in their order, and writes
+// what follows. Words about attempts that do not exist say nothing.
+func (s *Store) weighSet(ctx context.Context, tx pgx.Tx, words []word) error {
+	if len(words) == 0 {
+		return nil
+	}
+	stands, err := lockStands(ctx, tx, words)
+	if err != nil {
+		return err
+	}
+	settled := map[attemptKey]string{} // by words of this very set
+	for i, w := range words {
+		stand, ok := stands[i]
+		if !ok {
+			continue
+		}
+		key := attemptKey{w.followUp, w.no}
+		if id, is := settled[key]; is {
+			stand.state, stand.outcome, stand.callID = followup.CallPlaced, "placed", id
+		}
+		v := weigh(stand, w)
+		if err := s.writeVerdict(ctx, tx, stand, w, v); err != nil {
+			return err
+		}
+		if v.settle {
+			settled[key] = w.callID
+		}
+	}
+	return nil
+}
+
+// lockStands takes the locks first, and then looks: what was read before a wait for a lock may
+// be stale.
+func lockStands(ctx context.Context, tx pgx.Tx, words []word) (map[int]stand, error) {
+	n := len(words)
+	nths, ids, nos, calls := make([]int32, n), make([]string, n), make([]int16, n), make([]*string, n)
+	for i, w := range words {
+		nths[i], ids[i], nos[i], calls[i] = int32(i), w.followUp, int16(w.no), orNull(w.callID)
+	}
+	if _, err := tx.Exec(ctx, `select from phone_followups where id = any(@ids::text[]::uuid[]) order by id for no key update`, pgx.StrictNamedArgs{"ids": ids}); err != nil {
+		return nil, fmt.Errorf("locking the follow-ups that evidence is about: %w", err)
+	}
+	rows, err := tx.Query(ctx, standsSQL, pgx.StrictNamedArgs{"nths": nths, "ids": ids, "nos": nos, "calls": calls})
+	if err != nil {
+		return nil, fmt.Errorf("reading how attempts stand: %w", err)
+	}
+	stands := map[int]stand{}
+	var nth int
+	var one stand
+	_, err = pgx.ForEachRow(rows, []any{&nth, &one.state, &one.newest, &one.outcome, &one.callID, &one.owned}, func() error {
+		stands[nth] = one
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading how attempts stand: %w", err)
+	}
+	return stands, nil
+}
+
+const keepEvidenceSQL = `
+insert into evidence (followup_id, attempt_no, source, says, call_id, code, answer, conflict)
+select @id, @no, @source, @says, @call_id, @code, @answer, @conflict
+where not exists (select from evidence e where e.followup_id = @id and e.attempt_no = @no and (e.source = @source or @says = 'ends')
+  and e.says = @says and e.call_id is not distinct from @call_id)`
+
+// placedSQL settles an attempt by evidence. Where the call has no end yet it is asked about later.
+const placedSQL = `
+with placed as (
+  update attempts set outcome = 'placed', outcome_at = clock_timestamp(), call_id = @call_id, looks = 0,
+    look_at = case when call_status_rank(@status) < 5 then clock_timestamp() + ` + firstLook + ` end
+  where followup_id = @id and no = @no
+  returning followup_id
+), moved as (
+  update phone_followups f
+  set state = 'call_placed', version = coalesce(version, 0) + 1, reason = null, detail = @detail,
+    call_id = @call_id, call_status = coalesce(@status, f.call_status), ready = false, updated_at = clock_timestamp()
+  from placed p where f.id = p.followup_id
+  returning f.id, f.version, f.tenant_id)
+insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, detail, attempt_no)
+select id, version, tenant_id, clock_timestamp(), @from, 'call_placed', 'call_placed', 'carrier', @detail, @no from moved`
+
+func (s *Store) writeVerdict(ctx context.Context, tx pgx.Tx, stand stand, w word, v verdict) error {
+	args := pgx.StrictNamedArgs{"id": w.followUp, "no": w.no, "call_id": orNull(w.callID)}
+	if v.keep {
+		keep := pgx.StrictNamedArgs{
+			"id": w.followUp, "no": w.no, "source": w.source, "says": w.says, "call_id": orNull(w.callID),
+			"code": orNull(w.code), "answer": orNull(w.answer), "conflict": v.conflict,
+		}
+		tag, err := tx.Exec(ctx, keepEvidenceSQL, keep)
+		if err != nil {
+			return fmt.Errorf("keeping evidence: %w", err)
+		}
+		v.conflict = v.conflict && tag.RowsAffected() > 0 // told once
+	}
+	if v.conflict {
+		s.log.Error("the carrier's word contradicts what was recorded", "followup", w.followUp, "attempt", w.no, "recorded", stand.outcome, "says", w.says, "call_id", w.callID)
+	}
+	switch {
+	case v.own:
+		if _, err := tx.Exec(ctx, `update attempts set call_id = @call_id where followup_id = @id and no = @no and call_id is null`, args); err != nil {
+			return fmt.Errorf("noting which call an attempt was: %w", err)
+		}
+	case v.settle:
+		args["from"], args["status"], args["detail"] = string(stand.state), orNull(w.status), tookIt(w.source)
+		if _, err := tx.Exec(ctx, placedSQL, args); err != nil {
+			return fmt.Errorf("recording that the carrier took the call after all: %w", err)
+		}
+	}
+	return nil
+}
+
+func tookIt(source string) string {
+	switch source {
+	case fromReply:
+		return "the carrier's own reply, recorded late: it took the call"
+	case fromWebhook:
+		return "the carrier's webhook: it took the call"
+	case fromRecord:
+		return "the carrier's own record: it took the call"
+	}
+	return "the trunk's signalling: it took the call"
+}
+
+// recordLate weighs an answer whose attempt is no longer open.
+func (s *Store) recordLate(ctx context.Context, tx pgx.Tx, late drain.Settlement) error {
+	return s.weighSet(ctx, tx, []word{{
+		followUp: late.FollowUp, no: late.AttemptNo, source: fromReply, says: string(late.Outcome),
+		callID: late.CallID, status: late.CallStatus, code: late.Code, answer: late.Answer,
+	}})
+}
+
+// statusesSQL moves call_status on, never back (R12): while it is dialing too, so that a reply
+// that is recorded after its webhooks does not lose what they said.
+const statusesSQL = `
+with x as (
+  select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @calls::text[], @statuses::text[]) as x (id, no, call_id, status)
+), moved as (
+  update phone_followups f set call_status = x.status
+  from x
+  where f.id = x.id and f.attempt_no = x.no and f.state in ('dialing', 'call_placed') and (f.call_id is null or f.call_id = x.call_id)
+    and call_status_rank(x.status) > call_status_rank(f.call_status)
+  returning x.id, x.no, x.status
+), over as (
+  update attempts a set look_at = null
+  from x
+  where a.followup_id = x.id and a.no = x.no and a.outcome = 'placed' and a.call_id = x.call_id and a.look_at is not null and call_status_rank(x.status) >= 5
+)
+select id, no from moved where status = 'in-progress'`
+
+// weighAll weighs what messages say of our attempts: that a call was placed, or that nobody was
+// rung; how far it has come; and that it ended in two ways.
+func (s *Store) weighAll(ctx context.Context, tx pgx.Tx, all []told) error {
+	var (
+		words                []word
+		ids, calls, statuses []string
+		nos                  []int16
+	)
+	for _, m := range all {
+		if m.followUp == "" || m.Kind != carrier.KindCall || m.Direction != carrier.DirectionOut {
+			continue
+		}
+		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: string(drain.AttemptPlaced), callID: m.ID}
+		if !m.fresh.Dialed {
+			w.says, w.answer = saysNotDialed, string(m.fresh.Status)
+		}
+		words = append(words, w)
+		ids, nos, calls, statuses = append(ids, m.followUp), append(nos, int16(m.no)), append(calls, m.ID), append(statuses, string(m.Status))
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if err := s.weighSet(ctx, tx, words); err != nil {
+		return err
+	}
+	if err := s.moveStatuses(ctx, tx, pgx.StrictNamedArgs{"ids": ids, "nos": nos, "calls": calls, "statuses": statuses}); err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.followUp == "" || !m.Conflict() {
+			continue
+		}
+		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: saysEnds, callID: m.ID}
+		if err := s.writeVerdict(ctx, tx, stand{outcome: "placed"}, w, verdict{keep: true, conflict: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveStatuses moves call statuses on, and tells whoever has words to say of calls that were
+// answered this moment.
+func (s *Store) moveStatuses(ctx context.Context, tx pgx.Tx, args pgx.StrictNamedArgs) error {
+	rows, err := tx.Query(ctx, statusesSQL, args)
+	if err != nil {
+		return fmt.Errorf("moving call statuses on: %w", err)
+	}
+	var answered []lookup.Ref
+	var ref lookup.Ref
+	if _, err := pgx.ForEachRow(rows, []any{&ref.FollowUp, &ref.No}, func() error { answered = append(answered, ref); return nil }); err != nil {
+		return fmt.Errorf("moving call statuses on: %w", err)
+	}
+	if s.jobs.Speak == nil {
+		return nil
+	}
+	for _, ref := range answered {
+		if err := s.jobs.Speak(ctx, tx, ref.FollowUp, ref.No); err != nil {
+			return fmt.Errorf("having the words said: %w", err)
+		}
+	}
+	return nil
+}
+
+// source is where the newest word of a message came from.
+func (t told) source() string {
+	switch name, _ := carrier.SplitAccount(t.Account); {
+	case name == "sip":
+		return fromSignalling
+	case t.fresh.Asked:
+		return fromRecord
+	}
+	return fromWebhook
+}
