@@ -58,9 +58,10 @@ func newOffice(t testing.TB, db *store.Store, n int, outcome, callID string) off
 		 values (@id, @tenant, 'r', @them, now() - interval '1 minute', 'x', @them)`,
 		`insert into attempts (followup_id, no, token, tenant_id, line, carrier, e164, caller_number, daemon_id, created_at, begin_at, send_by, answer_by, late_at, outcome, outcome_at, call_id, decided_by)
 		 values (@id, 1, @token, @tenant, 'default', 'twilio', @them, @us, gen_random_uuid(), now(), now(), now(), now() + interval '10 s', now() + interval '1 day',
-		   @outcome::text, case when @outcome::text is not null then now() end, @call, case when @outcome::text = 'did_not_ring' then 'ana' end)`,
+		   @outcome::text, case when @outcome::text is not null then now() end, @call, case when @outcome::text = 'did_not_ring' or @outcome::text = 'placed' and @call::text is null then 'ana' end)`,
 		`insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, actor) values (@id, 1, @tenant, now(), 'due', @state, 'daemon')`,
-		`update phone_followups set state = @state, attempt_no = 1, version = 1, call_id = @call, reason = 'r', ready = @state = 'due' where id = @id`,
+		`update phone_followups set state = @state, attempt_no = 1, version = 1, call_id = @call, reason = 'r', ready = @state = 'due',
+		   decided_by = case when @state = 'call_placed' and @call::text is null then 'ana' end where id = @id`,
 		`alter table phone_followups enable trigger user`,
 	} {
 		if _, err := tx.Exec(t.Context(), sql, pick(sql, args)...); err != nil {
