@@ -1,7 +1,7 @@
 # Two commands: make run, make test. Everything else is for those who change chasephone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench clean
+.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench contract clean
 
 GO      ?= go
 TOOLS   := $(CURDIR)/.tools
@@ -48,9 +48,14 @@ generate: ## Bring generated files up to date: the README's table, example.env, 
 generate-check: ## Fail where a generated file is not up to date
 	$(GO) test ./config ./internal/followup -run 'TestREADME|TestExample|TestDiagram'
 
-bench: postgres ## Measure what a follow-up costs the database, and the gates
+bench: postgres ## Measure what a follow-up costs the database, the gates, and a storm of webhooks
 	$(GO) test ./internal/drain -run '^$$' -bench . -benchtime 1x
 	$(GO) test ./internal/gates -run '^$$' -bench . -benchtime 300ms
+	$(GO) test ./cmd/chasephone -run '^$$' -bench . -benchtime 1x
+
+contract: ## Hold the carriers' requests to others' words: Twilio's document by Prism, SIP by SIPp
+	@sh scripts/contract.sh
+	$(GO) test -tags contract -run Contract ./internal/carrier/...
 
 clean: ## Remove what was built
 	rm -rf bin

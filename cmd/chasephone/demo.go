@@ -102,7 +102,8 @@ func samples() []sample {
 		{outcome: "placed", late: 9 * time.Minute},
 		{outcome: "approval", late: 8 * time.Minute, approval: true},
 		{outcome: "refused", late: 7 * time.Minute, optedOut: true},
-		{outcome: "uncertain", late: 6 * time.Minute, fault: "drop_reply"}, // it rings, and the reply is lost
+		{outcome: "lost-reply", late: 390 * time.Second, fault: "drop_reply"}, // it rings, and the webhook says so
+		{outcome: "uncertain", late: 6 * time.Minute, fault: "drop_request"},  // nobody will ever say
 		{outcome: "not-ready", late: 5 * time.Minute, fault: "http_429", line: "busy"},
 		{outcome: "missed", late: 25 * time.Hour},
 		{outcome: "cancelled", late: -time.Hour, cancel: true},

@@ -53,7 +53,10 @@ func (e *evidence) arrive(account string, d carrier.Delivery) {
 	name, _ := carrier.SplitAccount(account)
 	report, err := readers(name)(d)
 	for began := time.Now(); err == nil; {
-		if _, err = e.keeper.Keep(context.Background(), arrivals.Arrival{Account: account, Delivery: d, Report: report}); err == nil {
+		foreign := false
+		foreign, err = e.keeper.Keep(context.Background(), arrivals.Arrival{Account: account, Delivery: d, Report: report})
+		e.handler.Metrics.Kept(name, foreign, err)
+		if err == nil {
 			return
 		}
 		if e.stopping.Load() || time.Since(began) > patience {

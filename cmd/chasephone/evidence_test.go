@@ -11,7 +11,7 @@ import (
 )
 
 // public is where a daemon that listens on a port of its own is reached: tests find it in its log.
-func (r *running) public(t *testing.T) string {
+func (r *running) public(t testing.TB) string {
 	t.Helper()
 	_, rest, found := strings.Cut(r.log.String(), " http=")
 	if !found {

@@ -48,7 +48,7 @@ type ring struct {
 	at time.Time
 }
 
-func newCompany(t *testing.T) *company {
+func newCompany(t testing.TB) *company {
 	c := &company{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/Calls.json") {
@@ -98,7 +98,7 @@ func drop(w http.ResponseWriter) {
 
 // fleet is a database and the daemons on it.
 type fleet struct {
-	t       *testing.T
+	t       testing.TB
 	url     string
 	db      *pgxpool.Pool
 	company *company
@@ -112,7 +112,7 @@ func newFleet(t *testing.T, environ ...string) *fleet {
 	return newFleetOn(t, pool.Config().ConnString(), pool, environ...)
 }
 
-func newFleetOn(t *testing.T, url string, pool *pgxpool.Pool, environ ...string) *fleet {
+func newFleetOn(t testing.TB, url string, pool *pgxpool.Pool, environ ...string) *fleet {
 	f := &fleet{t: t, url: url, db: pool, company: newCompany(t)}
 	f.environ = append([]string{
 		"DATABASE_URL=" + url, "METRICS_ADDR=127.0.0.1:0", "HTTP_ADDR=127.0.0.1:0",
@@ -178,7 +178,7 @@ func (f *fleet) daemon() *running {
 	return r
 }
 
-func (r *running) metrics(t *testing.T) string {
+func (r *running) metrics(t testing.TB) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(r.log.String(), "metrics=")
 	addr, _, _ := strings.Cut(rest, " ")

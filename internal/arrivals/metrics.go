@@ -44,6 +44,18 @@ func NewMetrics(reg prometheus.Registerer, carriers ...string) *Metrics {
 	return m
 }
 
+// Kept counts a delivery that came by no webhook: a step of a trunk's own call.
+func (m *Metrics) Kept(carrier string, foreign bool, err error) {
+	switch {
+	case err != nil:
+		m.count(carrier, resultFailed)
+	case foreign:
+		m.count(carrier, resultForeign)
+	default:
+		m.count(carrier, resultKept)
+	}
+}
+
 func (m *Metrics) count(carrier string, r result) {
 	m.arrivals.WithLabelValues(carrier, string(r)).Inc()
 }

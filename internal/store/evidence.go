@@ -194,6 +194,7 @@ func (s *Store) writeVerdict(ctx context.Context, tx pgx.Tx, stand stand, w word
 		if _, err := tx.Exec(ctx, placedSQL, args); err != nil {
 			return fmt.Errorf("recording that the carrier took the call after all: %w", err)
 		}
+		s.log.Info("the carrier's word settles a call as placed", "followup", w.followUp, "attempt", w.no, "was", string(stand.state), "source", w.source, "call_id", w.callID)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func TestOneInviteWhateverHappens(t *testing.T) {
 			c.awaitClose()
 		}
 	}
+	const soon, late = 300 * time.Millisecond, 700 * time.Millisecond // a deadline, and well after it
 	unknown := func(stage carrier.Stage, code string) carrier.Answer {
 		return carrier.Unknown{Stage: stage, Code: code}
 	}
@@ -154,40 +155,40 @@ func TestOneInviteWhateverHappens(t *testing.T) {
 			c.say(strings.Repeat(c.await("INVITE").reply("100 Trying", ""), mostMessages+1))
 			c.awaitClose()
 		}, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL"},
-		{name: "silence", behave: func(c *side) { c.await("INVITE"); c.awaitClose() }, wait: 100 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE"},
+		{name: "silence", behave: func(c *side) { c.await("INVITE"); c.awaitClose() }, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE"},
 		{name: "100 and then silence", behave: func(c *side) {
 			invite := c.await("INVITE")
 			c.say(invite.reply("100 Trying", ""))
 			c.answering(invite)
-		}, wait: 200 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL ACK", reports: "canceled"},
+		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL ACK", reports: "canceled"},
 		{name: "100, and silence to the CANCEL too", behave: func(c *side) {
 			c.say(c.await("INVITE").reply("100 Trying", ""))
 			c.awaitClose()
-		}, wait: 200 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL"},
+		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL"},
 		{name: "rings after the deadline", behave: func(c *side) {
 			invite := c.await("INVITE")
-			time.Sleep(200 * time.Millisecond) // the fault itself, not a wait for anything
+			time.Sleep(late) // the fault itself, not a wait for anything
 			c.say(invite.reply("180 Ringing", "b"))
 			c.answering(invite)
-		}, wait: 50 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL ACK", reports: "initiated ringing CANCEL no-answer"},
+		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE CANCEL ACK", reports: "initiated ringing CANCEL no-answer"},
 		{name: "is answered after the deadline", behave: func(c *side) {
 			invite := c.await("INVITE")
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(late)
 			c.say(invite.reply("200 OK", "b"))
 			c.answering(invite)
-		}, wait: 50 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK BYE", reports: "initiated in-progress completed"},
+		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK BYE", reports: "initiated in-progress completed"},
 		{name: "is refused after the deadline", behave: func(c *side) {
 			invite := c.await("INVITE")
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(late)
 			c.say(invite.reply("404 Not Found", "b"))
 			c.awaitClose()
-		}, wait: 50 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK", reports: "failed"},
+		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK", reports: "failed"},
 		{name: "asks who we are after the deadline", change: withPassword, behave: func(c *side) {
 			invite := c.await("INVITE")
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(late)
 			c.say(invite.reply("401 Unauthorized", "b", "WWW-Authenticate"+challenge))
 			c.awaitClose()
-		}, wait: 50 * time.Millisecond, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK", reports: "failed"},
+		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK", reports: "failed"},
 		{name: "answers to somebody else", behave: func(c *side) {
 			invite := c.await("INVITE")
 			ok := invite.reply("200 OK", "b")
@@ -217,7 +218,7 @@ func TestOneInviteWhateverHappens(t *testing.T) {
 			a, reports := newCarrier(t, server.addr, carrier.Options{Observe: func(_ string, r carrier.Result, _ time.Duration) {
 				observed = append(observed, r)
 			}}, row.change)
-			a.lastWord = 500 * time.Millisecond
+			a.lastWord = 2 * time.Second
 			wait := row.wait
 			if wait == 0 {
 				wait = patience
