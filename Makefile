@@ -55,7 +55,7 @@ bench: postgres ## Measure what a follow-up costs the database, the gates, and a
 
 contract: ## Hold the carriers' requests to others' words: Twilio's document by Prism, SIP by SIPp
 	@sh scripts/contract.sh
-	$(GO) test -tags contract -run Contract ./internal/carrier/...
+	$(GO) test -count=1 -tags contract -run Contract ./internal/carrier/...
 
 clean: ## Remove what was built
 	rm -rf bin
