@@ -102,7 +102,7 @@ func TestNoServerNothingSent(t *testing.T) {
 	for name, url := range map[string]string{
 		"refused":     "http://" + closed.addr + "/",
 		"no such DNS": "https://no-such-carrier.invalid/",
-		"not allowed": "https://10.0.0.1/",
+		"not allowed": "https://169.254.169.254/",
 		"not a URL":   "://",
 	} {
 		t.Run(name, func(t *testing.T) {

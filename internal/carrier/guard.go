@@ -13,7 +13,7 @@ import (
 // text when it is configured, and as an address when it is dialed, because a public name
 // may point anywhere by then.
 type guard struct {
-	loopback bool // CARRIER_ALLOW_LOOPBACK: the simulator on this machine
+	loopback bool // CARRIER_ALLOW_LOOPBACK: the simulator on this machine, an exchange of one's own
 }
 
 var errThisMachine = errors.New("is on this machine, which CARRIER_ALLOW_LOOPBACK does not allow")
@@ -59,11 +59,11 @@ func (g guard) host(name string) (local bool, err error) {
 	return local, nil
 }
 
-// addr refuses every address that is not public, but for loopback where that is allowed.
+// addr refuses every address that is not public, but for loopback and private ones where that is allowed.
 func (g guard) addr(ip netip.Addr) error {
 	ip = ip.Unmap()
 	switch {
-	case ip.IsLoopback() && g.loopback:
+	case (ip.IsLoopback() || ip.IsPrivate()) && g.loopback:
 		return nil
 	case ip.IsLoopback():
 		return errThisMachine

@@ -179,7 +179,7 @@ func TestCheckHost(t *testing.T) {
 	for host, allowed := range map[string][2]bool{
 		"trunk.example.com": {true, true}, "93.184.216.34": {true, true}, "2606:2800:220:1::1": {true, true},
 		"localhost": {false, true}, "127.0.0.1": {false, true}, "::1": {false, true},
-		"192.168.1.1": {false, false}, "": {false, false},
+		"192.168.1.1": {false, true}, "169.254.1.1": {false, false}, "": {false, false},
 	} {
 		for i, tr := range []*Transport{strict, loose} {
 			if err := tr.CheckHost(host); (err == nil) != allowed[i] {
@@ -212,7 +212,7 @@ func TestMedia(t *testing.T) {
 	if err != nil || string(buf[:n]) != "sound" || from.String() != media.LocalAddr().String() {
 		t.Errorf("%q from %v, not %v: %v", buf[:n], from, media.LocalAddr(), err)
 	}
-	for _, other := range []string{"10.0.0.1:4000", "0.0.0.0:4000", "255.255.255.255:4000", "224.0.0.1:4000"} {
+	for _, other := range []string{"169.254.1.1:4000", "0.0.0.0:4000", "255.255.255.255:4000", "224.0.0.1:4000"} {
 		if err := media.Send([]byte("sound"), netip.MustParseAddrPort(other)); err == nil || !strings.Contains(err.Error(), "not a public address") {
 			t.Errorf("%s: %v", other, err)
 		}

@@ -21,8 +21,9 @@ type Options struct {
 	// Carrier names it in metrics, "twilio" for instance.
 	Carrier string
 
-	// AllowLoopback permits http and the addresses of this machine (CARRIER_ALLOW_LOOPBACK),
-	// for the simulator. Nothing else that is not public is ever permitted.
+	// AllowLoopback permits the addresses of this machine, over http too, and private ones
+	// (CARRIER_ALLOW_LOOPBACK): for the simulator, and an exchange of one's own. Nothing else
+	// that is not public is ever permitted.
 	AllowLoopback bool
 
 	// ConnectTimeout bounds DNS, TCP and TLS together; 0 is 3 s. A connection that takes
