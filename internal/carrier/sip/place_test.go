@@ -98,7 +98,7 @@ func TestOneInviteWhateverHappens(t *testing.T) {
 			c.say(invite.reply("180 Ringing", "b"))
 			c.say(c.await("CANCEL").reply("200 OK", "b") + invite.reply("200 OK", "b"))
 			c.answering(invite)
-		}, change: func(c *Config) { c.RingFor = 50 * time.Millisecond }, want: placed("ringing"), sent: "INVITE CANCEL ACK BYE", reports: "initiated ringing CANCEL in-progress completed"},
+		}, change: func(c *Config) { c.RingFor, c.TalkFor = 50*time.Millisecond, time.Minute }, want: placed("ringing"), sent: "INVITE CANCEL ACK BYE", reports: "initiated ringing CANCEL in-progress completed"},
 		{name: "rings and closes", behave: func(c *side) {
 			c.say(c.await("INVITE").reply("180 Ringing", "b"))
 		}, want: placed("ringing"), sent: "INVITE", reports: "initiated ringing CANCEL"},
@@ -176,7 +176,7 @@ func TestOneInviteWhateverHappens(t *testing.T) {
 			time.Sleep(late)
 			c.say(invite.reply("200 OK", "b"))
 			c.answering(invite)
-		}, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK BYE", reports: "initiated in-progress completed"},
+		}, change: func(c *Config) { c.TalkFor = time.Minute }, wait: soon, want: unknown(carrier.StageAwaiting, ""), sent: "INVITE ACK BYE", reports: "initiated in-progress completed"},
 		{name: "is refused after the deadline", behave: func(c *side) {
 			invite := c.await("INVITE")
 			time.Sleep(late)
