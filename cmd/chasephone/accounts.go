@@ -24,7 +24,7 @@ type account struct {
 	records lookup.Carrier                                                // nil: it keeps none that could be asked
 	verify  func(carrier.Delivery) error                                  // nil: it sends no webhooks
 	speak   func(ctx context.Context, callID, script, token string) error // nil: it was given the words with the call
-	close   func(ctx context.Context)                                     // nil: nothing of it goes on
+	close   func(ctx context.Context) error                               // nil: nothing of it goes on
 }
 
 // accounts are all that there are: the environment's own, and those that lines name by the prefix
@@ -113,12 +113,13 @@ func (a *accounts) sip(name string, c config.Carriers) (account, error) {
 	if err != nil {
 		return account{}, err
 	}
-	return account{Carrier: one, close: func(ctx context.Context) { one.Close(ctx) }}, nil
+	return account{Carrier: one, close: one.Close}, nil
 }
 
 // adopt makes accounts of those that lines name and this daemon does not have yet. One that its
-// environment does not hold, or not rightly, is left to others, and said once.
-func (a *accounts) adopt(names []string) {
+// environment does not hold, or not rightly, is left to others, and said once. It returns those
+// that it has now.
+func (a *accounts) adopt(names []string) (adopted []string) {
 	for _, name := range names {
 		if _, have := a.get(name); have {
 			continue
@@ -129,6 +130,7 @@ func (a *accounts) adopt(names []string) {
 			err = a.put(c, prefix)
 		}
 		if err == nil {
+			adopted = append(adopted, name)
 			continue
 		}
 		if why := oneLine(err); a.refused[name] != why {
@@ -139,6 +141,7 @@ func (a *accounts) adopt(names []string) {
 			a.log.Warn("a line names an account that this daemon cannot call with: it is not ready here", "account", name, "err", why)
 		}
 	}
+	return adopted
 }
 
 func (a *accounts) get(name string) (account, bool) {
@@ -188,10 +191,15 @@ func (a *accounts) close(ctx context.Context) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	var closing sync.WaitGroup
-	for _, one := range a.all {
-		if one.close != nil {
-			closing.Go(func() { one.close(ctx) })
+	for name, one := range a.all {
+		if one.close == nil {
+			continue
 		}
+		closing.Go(func() {
+			if err := one.close(ctx); err != nil {
+				a.log.Error("hanging up the calls of a trunk", "account", name, "err", err)
+			}
+		})
 	}
 	closing.Wait()
 }

@@ -97,13 +97,22 @@ func (e *evidence) due(ctx context.Context, most int) ([]tick.LookUpArgs, error)
 	return all, err
 }
 
-// adopt takes up accounts that lines have come to name.
+// adopt takes up accounts that lines have come to name. What waits for them need wait no longer.
 func (e *evidence) adopt(ctx context.Context) error {
 	names, err := e.db.PrefixedAccounts(ctx)
-	if err == nil {
-		e.accounts.adopt(names)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, name := range e.accounts.adopt(names) {
+		due, err := e.db.WakeAccount(ctx, name)
+		if err != nil {
+			return err
+		}
+		if due > 0 {
+			e.log.Info("what waited for an account is due at once", "account", name, "followups", due)
+		}
+	}
+	return nil
 }
 
 // stop hangs up what trunks are calling, and stores what that and the last webhooks came to.

@@ -121,6 +121,29 @@ func (s *Store) ReleaseLine(ctx context.Context, tenant, name, by string) (due i
 	return due, nil
 }
 
+// WakeAccount makes due at once what waits for lines of an account that can now be called with.
+func (s *Store) WakeAccount(ctx context.Context, account string) (due int, err error) {
+	err = s.tx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `select tenant_id, name from lines where carrier = $1 order by tenant_id, name`, account)
+		if err != nil {
+			return err
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowToStructByPos[desk.Scope])
+		for _, line := range lines {
+			n, err := wakeLine(ctx, tx, line)
+			if err != nil {
+				return err
+			}
+			due += n
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("waking what waits for account %s: %w", account, err)
+	}
+	return due, nil
+}
+
 // Lines lists the lines of a tenant, or of all with "". A line is ready when a live daemon
 // may ring on it now.
 func (s *Store) Lines(ctx context.Context, tenant string) ([]Line, error) {
