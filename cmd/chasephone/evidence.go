@@ -53,7 +53,7 @@ func (e *evidence) arrive(account string, d carrier.Delivery) {
 	name, _ := carrier.SplitAccount(account)
 	report, err := readers(name)(d)
 	for began := time.Now(); err == nil; {
-		foreign := false
+		var foreign bool
 		foreign, err = e.keeper.Keep(context.Background(), arrivals.Arrival{Account: account, Delivery: d, Report: report})
 		e.handler.Metrics.Kept(name, foreign, err)
 		if err == nil {

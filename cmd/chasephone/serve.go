@@ -15,14 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"chasephone/config"
-	"chasephone/internal/carrier"
-	"chasephone/internal/carrier/sip"
-	"chasephone/internal/carrier/telnyx"
-	"chasephone/internal/carrier/twilio"
 	"chasephone/internal/drain"
 	"chasephone/internal/gates"
 	"chasephone/internal/pgserver"
-	"chasephone/internal/phone"
 	"chasephone/internal/store"
 	"chasephone/internal/telemetry"
 	"chasephone/internal/tick"
@@ -114,20 +109,23 @@ func (d *daemon) run(ctx context.Context, c serveCmd, p process) error {
 		case <-ctx.Done():
 		}
 	}()
-	servers := []*telemetry.Server{server, public}
-	served := make(chan error, len(servers))
-	for _, one := range servers {
-		go func() {
-			err := one.Run(ctx)
-			if err != nil {
-				cancel(err)
-			}
-			served <- err
-		}()
+	// What carriers say of the calls in progress is heard while those are awaited.
+	hearing, deaf := context.WithCancel(context.WithoutCancel(ctx))
+	defer deaf()
+	served := make(chan error, 2)
+	serve := func(ctx context.Context, one *telemetry.Server) {
+		err := one.Run(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		served <- err
 	}
+	go serve(ctx, server)
+	go serve(hearing, public)
 	err = d.serve(ctx, c, p, url, server.Addr(), public.Addr())
 	cancel(nil)
-	for range servers {
+	deaf()
+	for range cap(served) {
 		if failed := <-served; err == nil {
 			err = failed
 		}
@@ -260,129 +258,6 @@ func within(ctx context.Context, limit time.Duration, do func(context.Context)) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	do(ctx)
-}
-
-// connect waits for the database: one that is not up yet is no reason to give up.
-func (d *daemon) connect(ctx context.Context, url string, conns int32) (*store.Store, error) {
-	pause, told := 200*time.Millisecond, false
-	for {
-		db, err := store.Connect(ctx, url, conns)
-		if err == nil {
-			return db, nil
-		}
-		if !store.Unreachable(err) {
-			return nil, err
-		}
-		if !told {
-			d.log.Warn("the database cannot be reached: waiting for it", "err", err)
-			d.waiting.Store("waiting for the database, which cannot be reached")
-			told = true
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		pause = min(2*pause, 2*time.Second)
-	}
-}
-
-// schema brings the schema up where that is this daemon's to do, and else waits for it.
-func (d *daemon) schema(ctx context.Context, db *store.Store, ours bool) error {
-	if ours {
-		applied, err := db.Migrate(ctx)
-		if err != nil {
-			return err
-		}
-		if len(applied) > 0 {
-			d.log.Info("brought the schema up", "applied", len(applied))
-		}
-		return nil
-	}
-	told := false
-	for {
-		err := db.Usable(ctx)
-		if err == nil {
-			return nil
-		}
-		if !told {
-			d.log.Warn("waiting for a schema that can be used", "err", err)
-			d.waiting.Store(err.Error())
-			told = true
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// carriers says what this daemon may call with, without any account yet: in a demonstration the
-// simulator and nothing else.
-func (d *daemon) carriers(ctx context.Context, c serveCmd, db *store.Store) (*accounts, *demo, error) {
-	a := &accounts{
-		environ: d.environ, publicURL: d.conf.HTTP.PublicURL, loopback: c.Demo || d.conf.Carriers.AllowLoopback,
-		metrics: carrier.NewMetrics(d.registry, config.CarrierNames()...), log: d.log, carriers: &drain.Carriers{},
-	}
-	if !c.Demo {
-		return a, nil, db.RefuseDemo(ctx)
-	}
-	if err := db.ClaimDemo(ctx); err != nil {
-		return nil, nil, err
-	}
-	samples, err := startDemo(ctx, d.log)
-	if err != nil {
-		return nil, nil, err
-	}
-	d.conf.Carriers = samples.account()
-	a.environ = nil // no account of a line's is called with
-	return a, samples, nil
-}
-
-// open opens the accounts, puts this daemon's limits in force and gives the default tenant the
-// line that the environment names.
-func (d *daemon) open(ctx context.Context, c serveCmd, db *store.Store, a *accounts, heard *evidence) error {
-	if err := a.put(d.conf.Carriers, ""); err != nil {
-		return err
-	}
-	if !c.Demo {
-		if err := heard.adopt(ctx); err != nil {
-			return err
-		}
-	}
-	if len(a.carriers.Names()) == 0 {
-		d.log.Warn("no carrier is configured: every line is not ready")
-	}
-	host, _ := os.Hostname()
-	name := fmt.Sprintf("daemon %s on %s (pid %d)", d.id, host, os.Getpid())
-	before, err := db.SetLimits(ctx, d.conf.Limits(), name)
-	if err != nil {
-		return err
-	}
-	if now := d.conf.Limits(); before != now {
-		d.log.Warn("limits changed: this daemon's environment is in force for the whole fleet", "before", fmt.Sprintf("%+v", before), "now", fmt.Sprintf("%+v", now))
-	}
-	return d.ownLine(ctx, db, name+", by its environment")
-}
-
-// ownLine is the line that a carrier's own caller number makes.
-func (d *daemon) ownLine(ctx context.Context, db *store.Store, by string) error {
-	for name, from := range map[string]phone.Number{
-		twilio.Name: d.conf.Carriers.Twilio.From, telnyx.Name: d.conf.Carriers.Telnyx.From, sip.Name: d.conf.Carriers.SIP.From,
-	} {
-		if from.IsZero() {
-			continue
-		}
-		changed, err := db.AddLine(ctx, store.Line{Tenant: "default", Name: "default", Carrier: name, Caller: from, By: by, OnlyCaller: true})
-		if err != nil {
-			return err
-		}
-		if changed {
-			d.log.Info("the default tenant's line is set by the environment", "line", "default", "carrier", name, "caller", from)
-		}
-	}
-	return nil
 }
 
 func (d *daemon) heartbeat(ctx context.Context, db *store.Store, collector *store.Collector) error {

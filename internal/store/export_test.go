@@ -15,4 +15,19 @@ const (
 	TenantDaySQL   = tenantDaySQL
 	FleetMinuteSQL = fleetMinuteSQL
 	LineCallsSQL   = lineCallsSQL
+
+	StandsSQL     = standsSQL
+	StatusesSQL   = statusesSQL
+	JoinedSQL     = joinedSQL
+	MessagesSQL   = messagesSQL
+	SpansSQL      = spansSQL
+	OthersSQL     = othersSQL
+	OursSQL       = oursSQL
+	LookupsDueSQL = lookupsDueSQL
 )
+
+// KeepSQL stores arrivals of Twilio.
+func KeepSQL() string { return shapes()[0].keepSQL() }
+
+// ToBridgeSQL reads what is to be bridged of them.
+func ToBridgeSQL() string { return shapes()[0].toBridgeSQL() }

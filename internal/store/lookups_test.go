@@ -29,7 +29,9 @@ func (a *archive) Find(_ context.Context, s carrier.Sought) (carrier.Found, erro
 	a.sought = append(a.sought, s)
 	return a.found, a.findErr
 }
+
 func (a *archive) Fetch(context.Context, string) ([]byte, error) { return []byte(a.record), a.fetchErr }
+
 func (a *archive) Cancel(_ context.Context, id string) error {
 	a.cancelled = append(a.cancelled, id)
 	return a.cancelErr

@@ -146,3 +146,53 @@ func (p planned) readsNoWhole(t *testing.T, db *store.Store, name string, tables
 		}
 	}
 }
+
+// What arrivals and look-ups ask reads what it is about, and not a year's calls.
+func TestEvidenceStaysIndexBound(t *testing.T) {
+	t.Parallel()
+	db, ctx := open(t), t.Context()
+	for _, sql := range []string{
+		`alter table phone_followups disable trigger user`,
+		`insert into tenants (id) select 't' || i from generate_series(0, 49) i`,
+		`insert into lines (tenant_id, name, carrier, caller_number) select 't' || i % 50, 'l' || i, 'twilio', '+1212' || (2000000 + i)::text from generate_series(1, 2000) i`,
+		`insert into phone_followups (tenant_id, ref, phone_number, due_at, script, state, e164, call_id)
+		 select 't' || i % 50, 'r' || i, 'x', now() - i * interval '10 minutes', 'x', 'call_placed', '+1415' || (2000000 + i % 5000)::text, 'c' || i from generate_series(1, 30000) i`,
+		`insert into attempts (followup_id, no, token, tenant_id, line, carrier, e164, caller_number, daemon_id, created_at, begin_at, send_by, answer_by, late_at, outcome, outcome_at, call_id)
+		 select id, 1, gen_random_uuid(), tenant_id, 'default', 'twilio', e164, '+12125550123', gen_random_uuid(), due_at, due_at, due_at, due_at + interval '10 s', due_at + interval '1 day', 'placed', due_at, call_id from phone_followups`,
+		`insert into contacts (tenant_id, e164) select distinct tenant_id, e164 from phone_followups`,
+		`insert into threads (tenant_id, contact_id, first_at, last_at) select tenant_id, id, now(), now() from contacts`,
+		`insert into messages (tenant_id, thread_id, account, external_id, kind, direction, status, began_at)
+		 select f.tenant_id, t.id, 'twilio', f.call_id, 'call', 'out', 'completed', f.due_at from phone_followups f join contacts c using (tenant_id, e164) join threads t on t.contact_id = c.id`,
+		`insert into other_calls (tenant_id, e164, direction, reported_by, message_id) select m.tenant_id, c.e164, 'in', 'x', m.id from messages m join threads t on t.id = m.thread_id join contacts c on c.id = t.contact_id where m.external_id like '%0'`,
+		`insert into tenant_twilio_events (tenant_id, account, kind, body, bridged_at) select tenant_id, account, 'status', '', now() from messages`,
+		`analyze`,
+	} {
+		if _, err := db.Pool.Exec(ctx, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	var id, token string
+	if err := db.Pool.QueryRow(ctx, `select followup_id, token from attempts where call_id = 'c100'`).Scan(&id, &token); err != nil {
+		t.Fatal(err)
+	}
+	tenants, accounts, calls, numbers := []string{"t0"}, []string{"twilio"}, []string{"c100"}, []string{"+14152000100"}
+	none := []*string{nil}
+	keep := pgx.NamedArgs{
+		"nths": []int32{0}, "accounts": accounts, "kinds": []string{"status"}, "tokens": none, "attempts": none, "numbers": []string{"+12122000100"}, "bodies": [][]byte{{}},
+		"account_sid": none, "call_sid": none, "message_sid": none, "call_status": none, "direction": none, "from_number": none, "to_number": none, "sequence_number": none, "foreign": "x",
+	}
+	message := pgx.NamedArgs{"tenants": tenants, "accounts": accounts, "ids": calls}
+	for name, q := range map[string]planned{
+		"keep":         {store.KeepSQL(), keep},
+		"to bridge":    {store.ToBridgeSQL(), pgx.NamedArgs{"most": 500}},
+		"joined":       {store.JoinedSQL, pgx.NamedArgs{"nths": []int32{0}, "tenants": tenants, "accounts": accounts, "ids": calls, "tokens": []string{token}, "numbers": numbers}},
+		"spans":        {store.SpansSQL, pgx.NamedArgs{"tenants": tenants, "numbers": numbers}},
+		"others":       {store.OthersSQL, message},
+		"ours":         {store.OursSQL, message},
+		"stands":       {store.StandsSQL, pgx.NamedArgs{"nths": []int32{0}, "ids": []string{id}, "nos": []int16{1}, "calls": calls}},
+		"statuses":     {store.StatusesSQL, pgx.NamedArgs{"ids": []string{id}, "nos": []int16{1}, "calls": calls, "statuses": []string{"busy"}}},
+		"look-ups due": {store.LookupsDueSQL, pgx.NamedArgs{"carriers": accounts, "most": 100}},
+	} {
+		q.readsNoWhole(t, db, name, "phone_followups", "attempts", "messages", "contacts", "threads", "other_calls", "tenant_twilio_events", "lines")
+	}
+}
