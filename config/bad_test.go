@@ -203,7 +203,7 @@ func TestAccountsComeTogether(t *testing.T) {
 		t.Errorf("accounts without a caller number: %+v", c)
 	}
 	// What has a default does not speak of an account.
-	c = load(t, config.Options{}, databaseURL, "TELNYX_BASE_URL=https://example.com", "TELNYX_CALLS_PER_SECOND=2", "SIP_RING_FOR=30s", "SIP_TALK_FOR=0s").Carriers
+	c = load(t, config.Options{}, databaseURL, "TELNYX_BASE_URL=https://example.com", "TELNYX_CALLS_PER_SECOND=2", "SIP_RING_FOR=30s", "SIP_TALK_FOR=100ms").Carriers
 	if c.Telnyx.Configured() || c.SIP.Configured() {
 		t.Errorf("no account: %+v", c)
 	}

@@ -68,7 +68,7 @@ type SIP struct {
 	RingFor        time.Duration `env:"SIP_RING_FOR" envDefault:"60s" min:"5s" max:"5m" doc:"How long a telephone rings before the call is given up."`
 	// Sound is a path of which only the form was checked; empty where unset.
 	Sound   string        `env:"SIP_SOUND" form:"path" accepts:"a file's path" example:"/etc/chasephone/promise.wav" doc:"A WAV file that is played to whoever answers. A trunk does not speak the script."`
-	TalkFor time.Duration `env:"SIP_TALK_FOR" envDefault:"2s" min:"0s" max:"5m" doc:"How long an answered call lasts where there is no SIP_SOUND."`
+	TalkFor time.Duration `env:"SIP_TALK_FOR" envDefault:"2s" min:"100ms" max:"5m" doc:"How long an answered call lasts where there is no SIP_SOUND."`
 }
 
 // Configured reports whether there is an account to call with.

@@ -87,7 +87,7 @@ func TestEverythingSet(t *testing.T) {
 		"CARRIER_ALLOW_LOOPBACK=on", accountSID, authToken, "TWILIO_FROM=+14155550123",
 		"TWILIO_BASE_URL=http://localhost:4010/", "TWILIO_CALLS_PER_SECOND=0.5",
 		apiKey, connectionID, publicKey, "TELNYX_BASE_URL=http://10.0.0.1/telnyx/", "TELNYX_CALLS_PER_SECOND=0",
-		"SIP_TRUNK=SIP:[::1]:5070", username, password, "SIP_DOMAIN=example.com", "SIP_CALLS_PER_SECOND=1000", "SIP_RING_FOR=5m", "SIP_SOUND=./a b.wav", "SIP_TALK_FOR=0s",
+		"SIP_TRUNK=SIP:[::1]:5070", username, password, "SIP_DOMAIN=example.com", "SIP_CALLS_PER_SECOND=1000", "SIP_RING_FOR=5m", "SIP_SOUND=./a b.wav", "SIP_TALK_FOR=100ms",
 	)
 	want := followup.Limits{
 		Tick: 1500 * time.Millisecond, PerTick: 100, RetryAfter: 24 * time.Hour, MaxLate: 72 * time.Hour,
@@ -108,7 +108,7 @@ func TestEverythingSet(t *testing.T) {
 		"api key":   {c.Carriers.Telnyx.APIKey.Reveal(), "KEY0123456789ABCDEF_hunter2hunter2hunter2"},
 		"telnyx":    {fmt.Sprint(c.Carriers.Telnyx), "{(hidden) 1234567890123456789 VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=  http://10.0.0.1/telnyx 0}"},
 		"password":  {c.Carriers.SIP.Password.Reveal(), "hunter2"},
-		"sip":       {fmt.Sprint(c.Carriers.SIP), "{sip:[::1]:5070 us (hidden) example.com  1000 5m0s ./a b.wav 0s}"},
+		"sip":       {fmt.Sprint(c.Carriers.SIP), "{sip:[::1]:5070 us (hidden) example.com  1000 5m0s ./a b.wav 100ms}"},
 		"level":     {c.Logging.Level.String(), "DEBUG"},
 		"region":    {c.Intake.Region, "GB"},
 		"countries": {strings.Join(c.Gates.Countries, " "), "US CA"},

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"chasephone/config"
 	"chasephone/internal/arrivals"
@@ -16,6 +14,7 @@ import (
 	"chasephone/internal/carrier/twilio"
 	"chasephone/internal/drain"
 	"chasephone/internal/lookup"
+	"chasephone/internal/tick"
 )
 
 // account is one carrier's account that this daemon can call with.
@@ -170,23 +169,19 @@ func (a *accounts) records(name string) (lookup.Carrier, bool) {
 	return one.records, ok
 }
 
-var errNotHere = errors.New("this daemon has no such account")
-
 // speak says words in a call, where its account wants to be given them once it is answered.
 func (a *accounts) speak(ctx context.Context, account, callID, script, token string) error {
 	one, ok := a.get(account)
 	switch {
 	case !ok:
-		return errNotHere
+		return tick.ErrElsewhere
 	case one.speak == nil:
 		return nil
 	}
 	return one.speak(ctx, callID, script, token)
 }
 
-// closeTimeout bounds how long a stop hangs up calls of trunks.
-const closeTimeout = 10 * time.Second
-
+// close hangs up what trunks are calling.
 func (a *accounts) close(ctx context.Context) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"chasephone/internal/store"
 	"chasephone/internal/tick"
 )
 
@@ -27,6 +28,11 @@ func (c bridgeCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	defer db.Close()
+	client, err := tick.NewInserter(db.Pool)
+	if err != nil {
+		return err
+	}
+	db.FollowBy(store.Jobs{Speak: tick.SpeakIn(client)})
 	var did bridged
 	err = tick.BridgeAll(ctx, func(ctx context.Context, most int) (int, error) {
 		n, err := db.Bridge(ctx, readers, most)

@@ -80,6 +80,11 @@ func TestFleetTelnyx(t *testing.T) {
 	f := newFleet(t, "PUBLIC_URL="+companyURL, "TWILIO_ACCOUNT_SID=", "TWILIO_AUTH_TOKEN=", "TWILIO_FROM=", "TWILIO_BASE_URL=", "TWILIO_CALLS_PER_SECOND=",
 		"TELNYX_API_KEY=KEYsecret", "TELNYX_CONNECTION_ID=1", "TELNYX_PUBLIC_KEY="+base64.StdEncoding.EncodeToString(public),
 		"TELNYX_FROM=+12125550100", "TELNYX_BASE_URL="+stub.URL, "TELNYX_CALLS_PER_SECOND=0")
+	// Others of the fleet have no such account, and are offered what follows from its webhooks too.
+	for range 2 {
+		other := newFleetOn(t, f.url, f.db, "TWILIO_ACCOUNT_SID=", "TWILIO_AUTH_TOKEN=", "TWILIO_FROM=", "TWILIO_BASE_URL=", "TWILIO_CALLS_PER_SECOND=")
+		other.daemon()
+	}
 	d := f.daemon()
 	f.due(2, "1 minute")
 	f.wait("both were asked for", func() bool {

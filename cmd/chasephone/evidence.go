@@ -54,7 +54,7 @@ func (e *evidence) arrive(account string, d carrier.Delivery) {
 	report, err := readers(name)(d)
 	for began := time.Now(); err == nil; {
 		var foreign bool
-		foreign, err = e.keeper.Keep(context.Background(), arrivals.Arrival{Account: account, Delivery: d, Report: report})
+		foreign, err = e.keeper.Keep(context.Background(), arrivals.Arrival{Accounts: []string{account}, Delivery: d, Report: report})
 		e.handler.Metrics.Kept(name, foreign, err)
 		if err == nil {
 			return
@@ -89,10 +89,10 @@ func (e *evidence) speak(ctx context.Context, followUp string, no int) error {
 
 // due are the look-ups to offer.
 func (e *evidence) due(ctx context.Context, most int) ([]tick.LookUpArgs, error) {
-	refs, waited, err := e.db.LookupsDue(ctx, most)
+	refs, err := e.db.LookupsDue(ctx, most)
 	all := make([]tick.LookUpArgs, len(refs))
 	for i, ref := range refs {
-		all[i] = tick.LookUpArgs{FollowUp: ref.FollowUp, No: ref.No, Waited: waited[i]}
+		all[i] = tick.LookUpArgs{FollowUp: ref.FollowUp, No: ref.No}
 	}
 	return all, err
 }
@@ -118,9 +118,14 @@ func (e *evidence) adopt(ctx context.Context) error {
 // stop hangs up what trunks are calling, and stores what that and the last webhooks came to.
 func (e *evidence) stop(ctx context.Context) {
 	e.stopping.Store(true)
-	e.accounts.close(ctx)
-	e.keeper.Close(ctx)
+	within(ctx, hangUpTimeout, e.accounts.close)
+	within(ctx, keepTimeout, e.keeper.Close)
 }
+
+const (
+	hangUpTimeout = 35 * time.Second // a trunk's last word is awaited for 30
+	keepTimeout   = 10 * time.Second
+)
 
 // front is what HTTP_ADDR serves. Until the daemon is ready a carrier is told to come again.
 type front struct {

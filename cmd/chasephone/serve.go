@@ -227,9 +227,14 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 			tick.Step{Name: "tally", Do: db.Tally},
 			tick.Step{Name: "gauges", Do: collector.Refresh},
 			tick.Step{Name: "accounts", Do: heard.adopt},
-			tick.Step{Name: "bridge", Do: func(ctx context.Context) error { return tick.BridgeAll(ctx, heard.bridge) }},
 			tick.Step{Name: "look-ups", Do: func(ctx context.Context) error { return tick.OfferLookUps(ctx, client, heard.due) }},
 		)
+	}()
+	// Beside the others: whoever else bridges is waited for, and may hang.
+	bridging := make(chan struct{})
+	go func() {
+		defer close(bridging)
+		tick.Upkeep(ctx, d.log, tick.Step{Name: "bridge", Do: func(ctx context.Context) error { return tick.BridgeAll(ctx, heard.bridge) }})
 	}()
 	stopHalting := context.AfterFunc(ctx, drained.Halt)
 	defer stopHalting()
@@ -243,8 +248,9 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 		}
 	})
 	within(ctx, stopTimeout, drained.Stop)
-	within(ctx, closeTimeout, heard.stop)
+	heard.stop(ctx)
 	<-upkeep
+	<-bridging
 	within(ctx, leaveTimeout, func(ctx context.Context) {
 		if err := db.Leave(ctx); err != nil {
 			d.log.Warn("leaving the list of live daemons", "err", err)

@@ -120,6 +120,9 @@ func (d *daemon) open(ctx context.Context, c serveCmd, db *store.Store, a *accou
 	if now := d.conf.Limits(); before != now {
 		d.log.Warn("limits changed: this daemon's environment is in force for the whole fleet", "before", fmt.Sprintf("%+v", before), "now", fmt.Sprintf("%+v", now))
 	}
+	if err := db.LookUpOlder(ctx); err != nil {
+		return err
+	}
 	return d.ownLine(ctx, db, name+", by its environment")
 }
 

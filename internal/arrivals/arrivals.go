@@ -34,7 +34,10 @@ const Record = "record"
 
 // Arrival is one delivery that was verified and read.
 type Arrival struct {
-	Account  string
+	// Accounts are all whose signature it has, in their order: two applications of one customer of
+	// a carrier can sign alike. Whose it is, the attempt or the line that it concerns says; where
+	// neither does it is the first one's.
+	Accounts []string
 	Delivery carrier.Delivery
 	Report   carrier.Report
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, hook webhook) {
 // keep verifies a delivery, reads it and has it stored.
 func (h *Handler) keep(ctx context.Context, hook webhook, a Arrival) result {
 	name := hook.carrier.Name
-	account, became := verify(h.Accounts(name), a.Delivery)
+	signed, became := verify(h.Accounts(name), a.Delivery)
 	switch became {
 	case resultForged:
 		h.log(slog.LevelWarn, "a delivery was turned away: no account of this carrier signed it", hook, became, nil)
@@ -112,7 +113,7 @@ func (h *Handler) keep(ctx context.Context, hook webhook, a Arrival) result {
 	case resultMalformed:
 		return became
 	}
-	a.Account = account
+	a.Accounts = signed
 	var err error
 	if a.Report, err = hook.carrier.Read(a.Delivery); err != nil {
 		// Its error may repeat what it could not read.
@@ -131,21 +132,25 @@ func (h *Handler) keep(ctx context.Context, hook webhook, a Arrival) result {
 	return resultKept
 }
 
-// verify finds the account that signed a delivery. All are asked alike, so that the time it
+// verify finds the accounts that signed a delivery. All are asked alike, so that the time it
 // takes tells a forger of none of them.
-func verify(accounts []Account, d carrier.Delivery) (account string, became result) {
+func verify(accounts []Account, d carrier.Delivery) (signed []string, became result) {
 	became = resultForged
 	for _, a := range accounts {
 		switch err := a.Verify(d); {
 		case err == nil:
-			return a.Name, resultKept
+			signed = append(signed, a.Name)
 		case errors.Is(err, carrier.ErrStale):
 			became = resultStale
 		case errors.Is(err, carrier.ErrMalformed) && became == resultForged:
 			became = resultMalformed
 		}
 	}
-	return "", became
+	if len(signed) > 0 {
+		slices.Sort(signed)
+		return signed, resultKept
+	}
+	return nil, became
 }
 
 // log says at most once a minute what became of deliveries.

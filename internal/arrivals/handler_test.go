@@ -106,7 +106,7 @@ func TestArrivalAsItIsKept(t *testing.T) {
 		t.Errorf("%q, %v, %v", text, err, response.Header)
 	}
 	a := d.store.kept[0]
-	if a.Account != "acme/SECOND" || a.Report.ID != "CA1" || a.Report.Token != "tok" {
+	if len(a.Accounts) != 1 || a.Accounts[0] != "acme/SECOND" || a.Report.ID != "CA1" || a.Report.Token != "tok" {
 		t.Errorf("%+v", a)
 	}
 	got := a.Delivery

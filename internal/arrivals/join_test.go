@@ -97,8 +97,13 @@ func TestFoldGoesAroundWhatCannotBeRead(t *testing.T) {
 		return carrier.Report{ID: string(d.Body), Kind: carrier.KindCall, Direction: carrier.DirectionOut, Status: carrier.StatusQueued}, nil
 	}
 	set := []Kept{
-		{ID: 1, Tenant: "t", Body: []byte("bad")}, {ID: 2, Tenant: "t", Body: []byte("panic")}, {ID: 3, Tenant: "t", Body: []byte("news")},
-		{ID: 4, Body: []byte("foreign")}, {ID: 5, Tenant: "t", Body: []byte("CA1")}, {ID: 6, Tenant: "t", Body: []byte("CA1")}, {ID: 7, Tenant: "u", Body: []byte("CA1")},
+		{ID: 1, Tenant: "t", Body: []byte("bad")},
+		{ID: 2, Tenant: "t", Body: []byte("panic")},
+		{ID: 3, Tenant: "t", Body: []byte("news")},
+		{ID: 4, Body: []byte("foreign")},
+		{ID: 5, Tenant: "t", Body: []byte("CA1")},
+		{ID: 6, Tenant: "t", Body: []byte("CA1")},
+		{ID: 7, Tenant: "u", Body: []byte("CA1")},
 	}
 	f := Fold(read, set)
 	if len(f.Messages) != 2 || len(f.Problems) != 4 {

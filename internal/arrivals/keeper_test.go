@@ -18,7 +18,7 @@ import (
 var errDatabase = errors.New("no connection")
 
 func arrival(body string) arrivals.Arrival {
-	return arrivals.Arrival{Account: "acme", Delivery: carrier.Delivery{Body: []byte(body)}}
+	return arrivals.Arrival{Accounts: []string{"acme"}, Delivery: carrier.Delivery{Body: []byte(body)}}
 }
 
 func has(set []arrivals.Arrival, body string) bool {

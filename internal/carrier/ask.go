@@ -64,6 +64,7 @@ func (t *Transport) ask(ctx context.Context, q Question) (Reply, error) {
 	}
 	defer func() { _ = conn.Close() }()
 	reply, answer := exchange(ctx, conn, wire, deadline)
+	reply.Body = t.hide(reply.Body)
 	switch {
 	case answer != nil:
 		return Reply{}, &AskError{Text: textOf(answer)}

@@ -54,6 +54,7 @@ type Transport struct {
 	roots          *x509.CertPool
 	connectTimeout time.Duration
 	observe        func(string, Result, time.Duration)
+	secrets        [][]byte
 }
 
 // NewTransport makes the Transport of one carrier. It is safe for concurrent use.
@@ -136,6 +137,7 @@ func (t *Transport) post(ctx context.Context, req Request, read func(Reply) Answ
 	}
 	defer func() { _ = conn.Close() }()
 	reply, answer := exchange(ctx, conn, wire, req.SendBy)
+	reply.Body = t.hide(reply.Body)
 	if answer == nil {
 		answer = read(reply)
 	}

@@ -23,7 +23,8 @@ type Store interface {
 	// Decide locks the follow-up that name means (an id, a ref, or the id of one of its
 	// approvals), lets rule decide, and writes the change with its ledger row in the same
 	// transaction. What rule says is returned as it is; a Change may come with an error: it is
-	// written all the same.
+	// written all the same. A follow-up that would be due again, of which the carrier has said that
+	// it rang, becomes call_placed at once (R8), and the Result says so.
 	Decide(ctx context.Context, name Name, rule func(Snapshot) (Change, error)) (Result, error)
 
 	// Stop stops the scope. When it returns no attempt in the scope is being committed any

@@ -26,12 +26,16 @@ func (d Desk) Rang(ctx context.Context, name Name, by string, attempt int) (Resu
 // new attempt unless it is too late, or cancel is set, or it was the fifth time. It can be
 // said once the quarantine is over: until then a paused process might still send.
 func (d Desk) DidNotRing(ctx context.Context, name Name, by string, attempt int, cancel bool) (Result, error) {
-	return d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
+	result, err := d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
 		if err := meant(s, attempt); err != nil {
 			return Change{}, "", err
 		}
 		return didNotRing(s, by, cancel)
 	})
+	if err == nil && result.Changed && result.State == followup.CallPlaced {
+		result.Says = "settled: it did not ring; but the carrier has said that an attempt of it did, so the promise is kept"
+	}
+	return result, err
 }
 
 // meant holds a decision to the attempt that the person saw: the same words said again, by a

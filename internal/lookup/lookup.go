@@ -106,19 +106,33 @@ func (l *Lookups) Do(ctx context.Context, ref Ref) error {
 	if !known {
 		return nil // somebody else's to ask
 	}
-	var all []Lookup
-	switch {
-	case from == nil:
-		return l.Store.KeepLookup(ctx, a, []Lookup{{Question: a.question(), AskedAt: a.Now, Says: "this carrier keeps no records that could be asked"}}, time.Time{})
-	case a.Placed:
-		all, err = l.fetch(ctx, from, &a)
-	default:
-		all, err = l.search(ctx, from, &a)
-	}
+	all, again, err := l.ask(ctx, from, &a)
 	if err != nil {
 		return err
 	}
-	return l.Store.KeepLookup(ctx, a, all, a.again(from.QueuesFor()))
+	// However long the carrier took: what was asked and came to nothing must not be asked at once again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+	defer cancel()
+	return l.Store.KeepLookup(ctx, a, all, again)
+}
+
+const (
+	askTimeout  = 20 * time.Second // all questions about one attempt together
+	keepTimeout = 5 * time.Second
+)
+
+func (l *Lookups) ask(ctx context.Context, from Carrier, a *Attempt) (all []Lookup, again time.Time, err error) {
+	if from == nil {
+		return []Lookup{{Question: a.question(), AskedAt: a.Now, Says: "this carrier keeps no records that could be asked"}}, time.Time{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if a.Placed {
+		all, err = l.fetch(ctx, from, a)
+	} else {
+		all, err = l.search(ctx, from, a)
+	}
+	return all, a.again(from.QueuesFor()), err
 }
 
 func (a Attempt) question() Question {
@@ -169,7 +183,7 @@ func (l *Lookups) search(ctx context.Context, from Carrier, a *Attempt) ([]Looku
 	for i, r := range found.Records {
 		ids[i] = r.CallID
 	}
-	others, err := l.Store.Owned(ctx, *a, ids)
+	others, err := l.Store.Owned(context.WithoutCancel(ctx), *a, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +238,6 @@ func (l *Lookups) record(ctx context.Context, from Carrier, a *Attempt, callID s
 	case report.ID != callID:
 		return report, &askError{errors.New("its record is of another call")}
 	}
-	_, err = l.Store.Keep(ctx, []arrivals.Arrival{{Account: a.Account, Delivery: d, Report: report}})
+	_, err = l.Store.Keep(context.WithoutCancel(ctx), []arrivals.Arrival{{Accounts: []string{a.Account}, Delivery: d, Report: report}})
 	return report, err
 }

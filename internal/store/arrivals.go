@@ -70,17 +70,18 @@ func (s shape) keepSQL() string {
 	}
 	return `
 with x as (
-  select * from unnest(@nths::int[], @accounts::text[], @kinds::text[], @tokens::text[], @attempts::text[]::uuid[], @numbers::text[], @bodies::bytea[]` + arrays.String() + `)
-    as x (nth, account, kind, token, attempt, number, body` + names.String() + `)
+  select *, string_to_array(signed, ',') as accounts from unnest(@nths::int[], @signed::text[], @kinds::text[], @tokens::text[], @attempts::text[]::uuid[], @numbers::text[], @bodies::bytea[]` + arrays.String() + `)
+    as x (nth, signed, kind, token, attempt, number, body` + names.String() + `)
 ), owned as materialized (
-  select x.nth, o.tenant_id
+  select x.nth, o.tenant_id, coalesce(o.carrier, x.accounts[1]) as account
   from x left join lateral (
-    select a.tenant_id from attempts a where a.token = x.attempt and a.carrier = x.account
+    select a.tenant_id, a.carrier from attempts a where a.token = x.attempt and a.carrier = any(x.accounts)
     union
-    select l.tenant_id from lines l where x.token is null and l.caller_number = x.number and l.carrier = x.account) o on true
+    select l.tenant_id, min(l.carrier) from lines l where x.token is null and l.caller_number = x.number and l.carrier = any(x.accounts)
+    group by l.tenant_id) o on true
 ), kept as (
   insert into ` + s.table + ` (tenant_id, account, kind, token, body, bridged_at, problem` + names.String() + `)
-  select o.tenant_id, x.account, x.kind, x.token, x.body,
+  select o.tenant_id, o.account, x.kind, x.token, x.body,
     case when o.tenant_id is null then clock_timestamp() end, case when o.tenant_id is null then @foreign end` + prefixed(names.String()) + `
   from x join owned o on o.nth = x.nth
   order by x.nth
@@ -126,16 +127,16 @@ func (s *Store) Keep(ctx context.Context, set []arrivals.Arrival) ([]bool, error
 func (s shape) args(set []arrivals.Arrival) (pgx.StrictNamedArgs, bool) {
 	var (
 		nths                    []int32
-		accounts, kinds         []string
+		signed, kinds           []string
 		tokens, attempt, number []*string
 		bodies                  [][]byte
 	)
 	fields := make([][]*string, len(s.columns))
 	for i, a := range set {
-		if name, _ := carrier.SplitAccount(a.Account); name != s.carrier {
+		if name, _ := carrier.SplitAccount(a.Accounts[0]); name != s.carrier {
 			continue
 		}
-		nths, accounts, kinds = append(nths, int32(i)), append(accounts, a.Account), append(kinds, a.Delivery.Kind)
+		nths, signed, kinds = append(nths, int32(i)), append(signed, strings.Join(a.Accounts, ",")), append(kinds, a.Delivery.Kind)
 		tokens, bodies = append(tokens, orNull(a.Report.Token)), append(bodies, append([]byte{}, a.Delivery.Body...))
 		attempt, number = append(attempt, isToken(a.Report.Token)), append(number, orNull(a.Report.Us.E164()))
 		for c, column := range s.columns {
@@ -143,7 +144,7 @@ func (s shape) args(set []arrivals.Arrival) (pgx.StrictNamedArgs, bool) {
 		}
 	}
 	args := pgx.StrictNamedArgs{
-		"nths": nths, "accounts": accounts, "kinds": kinds, "tokens": tokens, "attempts": attempt, "numbers": number, "bodies": bodies,
+		"nths": nths, "signed": signed, "kinds": kinds, "tokens": tokens, "attempts": attempt, "numbers": number, "bodies": bodies,
 		"foreign": arrivals.Foreign,
 	}
 	for c, column := range s.columns {

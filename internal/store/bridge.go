@@ -34,36 +34,42 @@ func (s *Store) Bridge(ctx context.Context, read arrivals.Reader, most int) (int
 
 func (s *Store) bridgeShape(ctx context.Context, read arrivals.Reader, shape shape, most int) (int, error) {
 	for size := most; ; size /= 2 {
-		n, err := s.bridgeSet(ctx, read, shape, shape.toBridgeSQL(), pgx.StrictNamedArgs{"most": size})
+		set, err := s.bridgeSet(ctx, read, shape, shape.toBridgeSQL(), pgx.StrictNamedArgs{"most": size})
 		switch {
 		case err == nil:
-			return n, nil
+			return len(set), nil
 		case !isRowError(err):
 			return 0, err
-		case size == 1:
-			return 1, s.setArrivalAside(ctx, shape, err)
+		case len(set) == 1:
+			return 1, s.setArrivalAside(ctx, shape, set[0].ID, err)
 		}
 	}
 }
 
 // BridgeAgain bridges once more up to most arrivals of a carrier that come after one of them, in
 // their order, and returns the last of them and how many there were; none: that was all. It
-// changes nothing where everything was bridged as it should be.
+// changes nothing where everything was bridged as it should be. One that the database refuses is
+// passed by.
 func (s *Store) BridgeAgain(ctx context.Context, read arrivals.Reader, carrierName string, after int64, most int) (last int64, n int, err error) {
 	i := slices.IndexFunc(shapes(), func(s shape) bool { return s.carrier == carrierName })
 	if i < 0 {
 		return after, 0, nil
 	}
 	shape := shapes()[i]
-	err = s.Pool.QueryRow(ctx, `select coalesce(max(id), @after) from (select id from `+shape.table+` where id > @after order by id limit @most) x`,
-		pgx.StrictNamedArgs{"after": after, "most": most}).Scan(&last)
-	if err == nil && last > after {
-		n, err = s.bridgeSet(ctx, read, shape, shape.againSQL(), pgx.StrictNamedArgs{"after": after, "last": last})
+	for ; ; most /= 2 {
+		set, err := s.bridgeSet(ctx, read, shape, shape.againSQL(), pgx.StrictNamedArgs{"after": after, "most": most})
+		switch {
+		case err == nil && len(set) == 0:
+			return after, 0, nil
+		case isRowError(err) && len(set) > 1:
+			continue
+		case isRowError(err):
+			s.log.Error("an arrival cannot be bridged and is passed by", "carrier", shape.carrier, "arrival", set[0].ID, "err", err)
+		case err != nil:
+			return after, 0, fmt.Errorf("bridging arrivals of %s again: %w", carrierName, err)
+		}
+		return set[len(set)-1].ID, len(set), nil
 	}
-	if err != nil {
-		return after, 0, fmt.Errorf("bridging arrivals of %s again: %w", carrierName, err)
-	}
-	return last, n, nil
 }
 
 const keptColumns = `id, coalesce(tenant_id, ''), account, kind, coalesce(token, ''), body, received_at`
@@ -73,11 +79,11 @@ func (s shape) toBridgeSQL() string {
 }
 
 func (s shape) againSQL() string {
-	return `select ` + keptColumns + ` from ` + s.table + ` where id > @after and id <= @last order by id`
+	return `select ` + keptColumns + ` from ` + s.table + ` where id > @after order by id limit @most`
 }
 
-// bridgeSet is one transaction.
-func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape, sql string, args pgx.StrictNamedArgs) (int, error) {
+// bridgeSet is one transaction. It returns what it read, with an error too.
+func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape, sql string, args pgx.StrictNamedArgs) ([]arrivals.Kept, error) {
 	var set []arrivals.Kept
 	err := s.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, bridgeLock); err != nil {
@@ -99,7 +105,7 @@ func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape
 		}
 		return markBridged(ctx, tx, shape, set, folded.Problems)
 	})
-	return len(set), err
+	return set, err
 }
 
 // markBridged leaves alone what was bridged before, so that doing it again changes nothing.
@@ -119,12 +125,12 @@ func markBridged(ctx context.Context, tx pgx.Tx, shape shape, set []arrivals.Kep
 	return nil
 }
 
-func (s *Store) setArrivalAside(ctx context.Context, shape shape, why error) error {
-	s.log.Error("an arrival cannot be bridged and is set aside", "carrier", shape.carrier, "err", why)
+func (s *Store) setArrivalAside(ctx context.Context, shape shape, id int64, why error) error {
+	s.log.Error("an arrival cannot be bridged and is set aside", "carrier", shape.carrier, "arrival", id, "err", why)
 	_, err := s.Pool.Exec(ctx, `
 		update `+shape.table+` set bridged_at = clock_timestamp(), problem = @problem
-		where id = (select id from `+shape.table+` where bridged_at is null order by id limit 1)`,
-		pgx.StrictNamedArgs{"problem": "it cannot be bridged: " + carrier.CleanText(why.Error())})
+		where id = @id and bridged_at is null`,
+		pgx.StrictNamedArgs{"id": id, "problem": "it cannot be bridged: " + carrier.CleanText(why.Error())})
 	if err != nil {
 		return fmt.Errorf("setting an arrival aside: %w", err)
 	}

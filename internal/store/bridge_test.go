@@ -120,7 +120,7 @@ func (o office) arrival(t testing.TB, s said) arrivals.Arrival {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return arrivals.Arrival{Account: "twilio", Delivery: d, Report: r}
+	return arrivals.Arrival{Accounts: []string{"twilio"}, Delivery: d, Report: r}
 }
 
 var epoch = time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)

@@ -64,7 +64,7 @@ func describe() map[string]*prometheus.Desc {
 		"risk":      desc("followups_at_risk", "Follow-ups due or awaiting approval that will be missed within two hours."),
 		"uncertain": desc("oldest_uncertain_age_seconds", "How long the oldest uncertain follow-up has been so; 0: none."),
 		"conflicts": desc("evidence_conflicts_total", "Words of carriers that contradict what was recorded: it rang after all, or one call ended in two ways."),
-		"endless":   desc("calls_without_end", "Calls that a carrier took more than a day ago and told no end of."),
+		"endless":   desc("calls_without_end", "Calls that a carrier took one to eight days ago and told no end of."),
 		"line":      desc("line_ready", "Whether the default tenant's line may be rung on now.", "line"),
 		"limit":     desc("limit", "The limits in force; times in seconds.", "name"),
 		"changes":   desc("limit_changes_total", "How often the limits in force were changed by a daemon's start."),

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"chasephone/internal/desk"
+	"chasephone/internal/followup"
 )
 
 // snapshotSQL reads a follow-up for a decision; lockSnapshot has locked it.
@@ -68,7 +69,14 @@ func (s *Store) Decide(ctx context.Context, name desk.Name, rule func(desk.Snaps
 				return err
 			}
 		}
-		return writeChange(ctx, tx, snapshot, change)
+		if err := writeChange(ctx, tx, snapshot, change); err != nil || change.To != followup.Due {
+			return err
+		}
+		rang, err := s.recall(ctx, tx, []string{snapshot.ID})
+		if len(rang) > 0 {
+			result.State = followup.CallPlaced
+		}
+		return err
 	})
 	if err != nil {
 		return desk.Result{}, err

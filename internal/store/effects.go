@@ -86,9 +86,9 @@ func (all lineEffects) add(s drain.Settlement) {
 }
 
 func lockLines(ctx context.Context, tx pgx.Tx, set []drain.Settlement) (map[followup.LineID]bool, time.Duration, error) {
-	tenants, names, kinds := make([]string, len(set)), make([]string, len(set)), make([]string, len(set))
+	tenants, names, kinds, ids := make([]string, len(set)), make([]string, len(set)), make([]string, len(set)), make([]string, len(set))
 	for i, one := range set {
-		tenants[i], names[i], kinds[i] = one.Tenant, one.Line, string(one.OnLine)
+		tenants[i], names[i], kinds[i], ids[i] = one.Tenant, one.Line, string(one.OnLine), one.FollowUp
 	}
 	var retryAfter time.Duration
 	locked := map[followup.LineID]bool{}
@@ -104,6 +104,8 @@ func lockLines(ctx context.Context, tx pgx.Tx, set []drain.Settlement) (map[foll
 		})
 		return err
 	})
+	// All that the set is about, whatever its state, in the order in which everybody locks.
+	batch.Queue(`select from phone_followups where id = any(@ids::text[]::uuid[]) order by id for no key update`, pgx.StrictNamedArgs{"ids": ids})
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, 0, fmt.Errorf("locking the lines of answered attempts: %w", err)
 	}

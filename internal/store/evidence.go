@@ -33,6 +33,7 @@ type word struct {
 	source   string
 	says     string // a drain.AttemptOutcome, saysNotDialed or saysEnds
 	callID   string
+	strange  bool   // it names another number than the attempt's
 	status   string // the call's, "" where it says none
 	code     string
 	answer   string
@@ -47,6 +48,12 @@ type stand struct {
 	owned   bool // another attempt has the call that the word is about
 }
 
+// knew is a follow-up that words of this very set have settled.
+type knew struct {
+	no     int
+	callID string
+}
+
 // verdict is what follows from a word.
 type verdict struct {
 	keep     bool // as evidence
@@ -59,14 +66,14 @@ type verdict struct {
 // carrier's own id for the call is the evidence. All else is for a person.
 func weigh(s stand, w word) verdict {
 	if w.says != string(drain.AttemptPlaced) {
-		same := s.outcome == w.says || s.outcome == "placed" && s.callID == w.callID
+		same := s.outcome == w.says || s.outcome == "placed" && s.callID != "" && s.callID == w.callID
 		return verdict{keep: !same}
 	}
 	newest := s.newest == w.no
 	switch {
 	case s.outcome == "placed" && s.callID == w.callID:
 		return verdict{}
-	case s.owned:
+	case s.owned, w.strange:
 		return verdict{keep: true, conflict: true}
 	case s.outcome == "placed" && s.callID == "":
 		return verdict{keep: true, own: true}
@@ -97,25 +104,62 @@ func (s *Store) weighSet(ctx context.Context, tx pgx.Tx, words []word) error {
 	if err != nil {
 		return err
 	}
-	settled := map[attemptKey]string{} // by words of this very set
+	settled := map[string]knew{} // by follow-up
 	for i, w := range words {
 		stand, ok := stands[i]
 		if !ok {
 			continue
 		}
-		key := attemptKey{w.followUp, w.no}
-		if id, is := settled[key]; is {
-			stand.state, stand.outcome, stand.callID = followup.CallPlaced, "placed", id
+		if k, is := settled[w.followUp]; is {
+			if stand.state = followup.CallPlaced; k.no == w.no {
+				stand.outcome, stand.callID = "placed", k.callID
+			}
 		}
 		v := weigh(stand, w)
 		if err := s.writeVerdict(ctx, tx, stand, w, v); err != nil {
 			return err
 		}
 		if v.settle {
-			settled[key] = w.callID
+			settled[w.followUp] = knew{w.no, w.callID}
 		}
 	}
 	return nil
+}
+
+// recallSQL finds what is known of follow-ups that are due again: that an earlier attempt rang.
+const recallSQL = `
+select distinct on (v.followup_id) v.followup_id, v.attempt_no, v.source, v.call_id
+from evidence v
+join phone_followups f on f.id = v.followup_id
+join attempts a on a.followup_id = v.followup_id and a.no = v.attempt_no
+where v.followup_id = any(@ids::text[]::uuid[]) and v.conflict and v.says = 'placed' and v.call_id is not null
+  and f.state = 'due' and a.outcome in ('did_not_ring', 'not_placed')
+  and not exists (select from attempts o where o.carrier = a.carrier and o.call_id = v.call_id and (o.followup_id, o.no) <> (a.followup_id, a.no))
+order by v.followup_id, v.id`
+
+// recall settles follow-ups that have become due again although the carrier has said meanwhile that an
+// earlier attempt rang (R8). It says which.
+func (s *Store) recall(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, recallSQL, pgx.StrictNamedArgs{"ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("recalling evidence: %w", err)
+	}
+	var (
+		words []word
+		kept  []string
+		w     = word{says: string(drain.AttemptPlaced)}
+	)
+	_, err = pgx.ForEachRow(rows, []any{&w.followUp, &w.no, &w.source, &w.callID}, func() error {
+		words, kept = append(words, w), append(kept, w.followUp)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recalling evidence: %w", err)
+	}
+	return kept, s.weighSet(ctx, tx, words)
 }
 
 // lockStands takes the locks first, and then looks: what was read before a wait for a lock may
@@ -149,13 +193,15 @@ func lockStands(ctx context.Context, tx pgx.Tx, words []word) (map[int]stand, er
 const keepEvidenceSQL = `
 insert into evidence (followup_id, attempt_no, source, says, call_id, code, answer, conflict)
 select @id, @no, @source, @says, @call_id, @code, @answer, @conflict
-where not exists (select from evidence e where e.followup_id = @id and e.attempt_no = @no and (e.source = @source or @says = 'ends')
+where not exists (select from evidence e where e.followup_id = @id and e.attempt_no = @no and (e.source = @source or e.conflict and @conflict)
   and e.says = @says and e.call_id is not distinct from @call_id)`
 
-// placedSQL settles an attempt by evidence. Where the call has no end yet it is asked about later.
+// placedSQL settles an attempt by evidence. Where the call has no end yet it is asked about later. An
+// approval that a later attempt has spent stays that one's.
 const placedSQL = `
 with placed as (
-  update attempts set outcome = 'placed', outcome_at = clock_timestamp(), call_id = @call_id, looks = 0,
+  update attempts a set outcome = 'placed', outcome_at = clock_timestamp(), call_id = @call_id, looks = 0,
+    approval_id = case when not exists (select from attempts o where o.approval_id = a.approval_id and o.no <> a.no and (o.outcome is null or o.outcome <> 'not_placed')) then approval_id end,
     look_at = case when call_status_rank(@status) < 5 then clock_timestamp() + ` + firstLook + ` end
   where followup_id = @id and no = @no
   returning followup_id
@@ -191,7 +237,15 @@ func (s *Store) writeVerdict(ctx context.Context, tx pgx.Tx, stand stand, w word
 		}
 	case v.settle:
 		args["from"], args["status"], args["detail"] = string(stand.state), orNull(w.status), tookIt(w.source)
-		if _, err := tx.Exec(ctx, placedSQL, args); err != nil {
+		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, placedSQL, args)
+			return err
+		})
+		if isRowError(err) { // what cannot be settled is still shown
+			s.log.Error("evidence cannot settle a call: it is for a person", "followup", w.followUp, "attempt", w.no, "err", err)
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("recording that the carrier took the call after all: %w", err)
 		}
 		s.log.Info("the carrier's word settles a call as placed", "followup", w.followUp, "attempt", w.no, "was", string(stand.state), "source", w.source, "call_id", w.callID)
@@ -211,12 +265,12 @@ func tookIt(source string) string {
 	return "the trunk's signalling: it took the call"
 }
 
-// recordLate weighs an answer whose attempt is no longer open.
-func (s *Store) recordLate(ctx context.Context, tx pgx.Tx, late drain.Settlement) error {
-	return s.weighSet(ctx, tx, []word{{
+// lateWord is an answer whose attempt is no longer open.
+func lateWord(late drain.Settlement) word {
+	return word{
 		followUp: late.FollowUp, no: late.AttemptNo, source: fromReply, says: string(late.Outcome),
 		callID: late.CallID, status: late.CallStatus, code: late.Code, answer: late.Answer,
-	}})
+	}
 }
 
 // statusesSQL moves call_status on, never back (R12): while it is dialing too, so that a reply
@@ -227,7 +281,7 @@ with x as (
 ), moved as (
   update phone_followups f set call_status = x.status
   from x
-  where f.id = x.id and f.attempt_no = x.no and f.state in ('dialing', 'call_placed') and (f.call_id is null or f.call_id = x.call_id)
+  where f.id = x.id and f.state in ('dialing', 'call_placed') and (f.call_id = x.call_id or f.call_id is null and f.attempt_no = x.no)
     and call_status_rank(x.status) > call_status_rank(f.call_status)
   returning x.id, x.no, x.status
 ), over as (
@@ -249,11 +303,14 @@ func (s *Store) weighAll(ctx context.Context, tx pgx.Tx, all []told) error {
 		if m.followUp == "" || m.Kind != carrier.KindCall || m.Direction != carrier.DirectionOut {
 			continue
 		}
-		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: string(drain.AttemptPlaced), callID: m.ID}
+		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: string(drain.AttemptPlaced), callID: m.ID, strange: m.strange}
 		if !m.fresh.Dialed {
 			w.says, w.answer = saysNotDialed, string(m.fresh.Status)
 		}
 		words = append(words, w)
+		if m.strange {
+			continue
+		}
 		ids, nos, calls, statuses = append(ids, m.followUp), append(nos, int16(m.no)), append(calls, m.ID), append(statuses, string(m.Status))
 	}
 	if len(words) == 0 {
@@ -266,7 +323,7 @@ func (s *Store) weighAll(ctx context.Context, tx pgx.Tx, all []told) error {
 		return err
 	}
 	for _, m := range all {
-		if m.followUp == "" || !m.Conflict() {
+		if m.followUp == "" || m.strange || !m.Conflict() {
 			continue
 		}
 		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: saysEnds, callID: m.ID}

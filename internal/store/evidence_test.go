@@ -1,15 +1,19 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"chasephone/internal/arrivals"
 	"chasephone/internal/carrier"
+	"chasephone/internal/desk"
 	"chasephone/internal/drain"
 	"chasephone/internal/followup"
 	"chasephone/internal/phone"
@@ -59,12 +63,12 @@ func TestArrivalsAsEvidence(t *testing.T) {
 		{"of a call that a person says rang", "placed", "", []said{one("ours", "ringing")}, nil, "call_placed - ringing attempt placed ONE evidence placed events 1"},
 		{"without a token, of a call that is known", "placed", sid("CA", 1), []said{one("other", "completed")}, nil, "call_placed ONE completed attempt placed ONE evidence - events 1"},
 		{"without a token, of a call that is not", "uncertain", "", []said{one("other", "completed")}, nil, "uncertain - - attempt uncertain - evidence - events 1"},
-		{"another account's signature", "uncertain", "", []said{one("ours", "ringing")}, func(a *arrivals.Arrival) { a.Account = "twilio/OTHER" }, "uncertain - - attempt uncertain - evidence - events 1"},
+		{"another account's signature", "uncertain", "", []said{one("ours", "ringing")}, func(a *arrivals.Arrival) { a.Accounts = []string{"twilio/OTHER"} }, "uncertain - - attempt uncertain - evidence - events 1"},
 		{"a token that is nobody's", "uncertain", "", []said{one("ours", "ringing")}, func(a *arrivals.Arrival) { a.Report.Token = uuid.NewString() }, "uncertain - - attempt uncertain - evidence - events 1"},
 		{"a token that is none", "uncertain", "", []said{one("ours", "ringing")}, func(a *arrivals.Arrival) { a.Report.Token = "x'; --" }, "uncertain - - attempt uncertain - evidence - events 1"},
 		{"another number's call", "uncertain", "", []said{one("ours", "ringing")}, func(a *arrivals.Arrival) {
 			a.Delivery.Body = []byte(strings.Replace(string(a.Delivery.Body), "To=%2B1415", "To=%2B1416", 1))
-		}, "uncertain - - attempt uncertain - evidence - events 1"},
+		}, "uncertain - - attempt uncertain - evidence placed! events 1"},
 		{"a call that is another attempt's", "uncertain", "", []said{{sid: sid("CA", 3), kind: "ours", status: "ringing"}}, nil, "uncertain - - attempt uncertain - evidence placed! events 1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -92,17 +96,7 @@ func TestEvidenceBesideANewerAttempt(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	o := newOffice(t, db, 1, "did_not_ring", "")
-	for _, sql := range []string{
-		`alter table phone_followups disable trigger user`,
-		`insert into attempts (followup_id, no, token, tenant_id, line, carrier, e164, caller_number, daemon_id, created_at, begin_at, send_by, answer_by, late_at)
-		 select followup_id, 2, gen_random_uuid(), tenant_id, line, carrier, e164, caller_number, daemon_id, now(), now(), now(), now() + interval '10 s', late_at from attempts`,
-		`update phone_followups set state = 'dialing', attempt_no = 2, ready = false`,
-		`alter table phone_followups enable trigger user`,
-	} {
-		if _, err := db.Pool.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
+	o.further(t, "dialing", "", "")
 	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}))
 	bridge(t, db, 500)
 	if got := o.standing(t); got != "dialing - - attempt did_not_ring - evidence placed! events 1" {
@@ -169,8 +163,8 @@ func TestWhoseAnArrivalIs(t *testing.T) {
 		"our attempt":      {o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}), false},
 		"our line":         {o.arrival(t, said{sid: sid("CA", 8), kind: "in", status: "completed"}), false},
 		"a stray number":   {stray, true},
-		"a stray account":  {arrivals.Arrival{Account: "twilio/OTHER", Delivery: carrier.Delivery{Kind: "status"}, Report: carrier.Report{Token: o.token}}, true},
-		"about nothing":    {arrivals.Arrival{Account: "twilio", Delivery: carrier.Delivery{Kind: "status"}, Report: carrier.Report{}}, true},
+		"a stray account":  {arrivals.Arrival{Accounts: []string{"twilio/OTHER"}, Delivery: carrier.Delivery{Kind: "status"}, Report: carrier.Report{Token: o.token}}, true},
+		"about nothing":    {arrivals.Arrival{Accounts: []string{"twilio"}, Delivery: carrier.Delivery{Kind: "status"}, Report: carrier.Report{}}, true},
 		"another's number": {other.arrival(t, said{sid: sid("SM", 7), kind: "text"}), false},
 	} {
 		if got := keep(t, db, row.arrival); got[0] != row.foreign {
@@ -249,6 +243,187 @@ func TestBridgingAtOnce(t *testing.T) {
 		var state, status string
 		if err := db.Pool.QueryRow(t.Context(), `select state, call_status from phone_followups where id = $1 and call_id = $2`, o.followUp, fmt.Sprintf("CA%032x", 0x1000+i)).Scan(&state, &status); err != nil || state != "call_placed" || status != "completed" {
 			t.Errorf("office %d: %s %s %v", i, state, status, err)
+		}
+	}
+}
+
+// further gives the office a newer attempt: open, or with an outcome, and its follow-up a state.
+func (o office) further(t *testing.T, state, outcome, approval string) {
+	t.Helper()
+	tx, err := o.db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	for _, one := range []struct {
+		sql  string
+		args []any
+	}{
+		{`alter table phone_followups disable trigger user`, nil},
+		{`insert into attempts (followup_id, no, token, tenant_id, line, carrier, e164, caller_number, daemon_id, created_at, begin_at, send_by, answer_by, late_at, outcome, outcome_at, decided_by, approval_id)
+		 select followup_id, 2, gen_random_uuid(), tenant_id, line, carrier, e164, caller_number, daemon_id, now(), now(), now(), now() + interval '10 s', late_at,
+		   nullif($2, ''), case when $2 <> '' then now() end, case when $2 = 'did_not_ring' then 'ana' end, nullif($3, '')::uuid from attempts where followup_id = $1`, []any{o.followUp, outcome, approval}},
+		{`update phone_followups set state = $2, attempt_no = 2, ready = $2 = 'due' where id = $1`, []any{o.followUp, state}},
+		{`alter table phone_followups enable trigger user`, nil},
+	} {
+		if _, err := tx.Exec(t.Context(), one.sql, one.args...); err != nil {
+			t.Fatalf("%s: %v", one.sql, err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// R8: evidence that an earlier attempt rang is not forgotten while a newer one is under way: once the
+// follow-up would be due again it is call_placed, whoever makes it due.
+func TestEvidenceIsRecalled(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(t *testing.T, o office){
+		"by the carrier's refusal to take the call": func(t *testing.T, o office) {
+			reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 2, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready", Wait: true}
+			if err := o.db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"by a person": func(t *testing.T, o office) {
+			if _, err := o.db.Pool.Exec(t.Context(), `update limits set quarantine = '1 microsecond'`); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.db.Sweep(t.Context(), -time.Hour, 10); err != nil {
+				t.Fatal(err)
+			}
+			for { // the quarantine counts from the answer's last instant
+				result, err := desk.Desk{Store: o.db}.DidNotRing(t.Context(), desk.Name{Text: o.followUp}, "ben", 2, false)
+				var early *desk.Refusal
+				if errors.As(err, &early) && strings.HasPrefix(early.Says, "too early") {
+					continue
+				}
+				if err != nil || result.State != followup.CallPlaced || !strings.Contains(result.Says, "the promise is kept") {
+					t.Errorf("%+v, %v", result, err)
+				}
+				return
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			o := newOffice(t, db, 1, "did_not_ring", "")
+			o.further(t, "dialing", "", "")
+			keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "completed"}))
+			bridge(t, db, 500)
+			again(t, o)
+			if got := o.standing(t); !strings.HasPrefix(got, "call_placed ONE") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// An approval that a later attempt has spent does not keep evidence of the earlier one from counting.
+func TestEvidenceOfASharedApproval(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "not_placed", "")
+	var approval string
+	if err := db.Pool.QueryRow(t.Context(), `insert into approvals (followup_id, reasons, e164, line, caller_number, words, asked_at, decision, decided_at, decided_by)
+		values ($1, '{approval_required}', $2, 'default', 'x', 'x', now(), 'approved', now(), 'ana') returning id`, o.followUp, o.them).Scan(&approval); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Pool.Exec(t.Context(), `update attempts set approval_id = $1`, approval); err != nil {
+		t.Fatal(err)
+	}
+	o.further(t, "due", "did_not_ring", approval)
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}))
+	bridge(t, db, 500)
+	if got := o.standing(t); got != "call_placed ONE ringing attempt placed ONE evidence placed! events 2" {
+		t.Error(got)
+	}
+}
+
+// A late refusal after a person said that it rang is shown, though neither names a call.
+func TestLateRefusalAfterAPersonsWord(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "placed", "")
+	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptRefused, To: followup.Refused, Ledger: followup.OutcomeRefused, Reason: "carrier_refused"}
+	if err := db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.standing(t); got != "call_placed - - attempt placed - evidence refused events 1" {
+		t.Error(got)
+	}
+}
+
+// That the carrier answers ends a row of unknown answers, also where the webhook was first to say so.
+func TestReplyAfterItsWebhookSpeaksOfItsLine(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "", "")
+	if _, err := db.Pool.Exec(t.Context(), `update lines set unknowns_in_row = 2`); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}))
+	bridge(t, db, 500)
+	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptPlaced, To: followup.CallPlaced, Ledger: followup.OutcomeCallPlaced, CallID: sid("CA", 1), OnLine: drain.LineAnswered}
+	if err := db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.Pool.QueryRow(t.Context(), `select unknowns_in_row from lines`).Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d unknown answers in a row, %v", n, err)
+	}
+}
+
+// Two accounts that sign alike are two applications of one customer: the attempt says whose it is.
+func TestAccountsThatSignAlike(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "uncertain", "")
+	a := o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"})
+	a.Accounts = []string{"twilio/ACME", "twilio", "twilio/ZETA"}
+	keep(t, db, a)
+	bridge(t, db, 500)
+	if got := o.standing(t); !strings.HasPrefix(got, "call_placed ONE") {
+		t.Error(got)
+	}
+}
+
+// Whoever sets a poisoned arrival aside sets aside that one, however many are at it.
+func TestPoisonedArrivalAlone(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "uncertain", "")
+	poison := func(name string) func(carrier.Delivery) (carrier.Report, error) {
+		return func(d carrier.Delivery) (carrier.Report, error) {
+			r, err := readers(name)(d)
+			if r.Direction == carrier.DirectionIn {
+				r.ID = "x\x00" // no column holds that
+			}
+			return r, err
+		}
+	}
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 7), kind: "in", status: "completed"}))
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}))
+	var working sync.WaitGroup
+	for range 4 {
+		working.Go(func() {
+			for range 3 {
+				if _, err := db.Bridge(t.Context(), poison, 500); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	working.Wait()
+	if got := o.standing(t); !strings.HasPrefix(got, "call_placed ONE") {
+		t.Error(got)
+	}
+	for last, n := int64(0), 1; n > 0; { // again: it is passed by
+		var err error
+		if last, n, err = db.BridgeAgain(t.Context(), poison, "twilio", last, 500); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -18,28 +18,37 @@ import (
 const firstLook = `interval '5 minutes'`
 
 const lookupsDueSQL = `
-select followup_id, no, greatest(extract(epoch from clock_timestamp() - look_at) / 60, 0)::int
+select followup_id, no
 from attempts
 where look_at <= (select clock_timestamp()) and carrier = any(@carriers) and outcome in ('uncertain', 'placed')
 order by look_at limit @most`
 
 // LookupsDue lists attempts whose time to be looked up has come, at accounts that this daemon can
-// ask: the longest due first. waited is for how many minutes each has been.
-func (s *Store) LookupsDue(ctx context.Context, most int) (refs []lookup.Ref, waited []int, err error) {
+// ask: the longest due first.
+func (s *Store) LookupsDue(ctx context.Context, most int) ([]lookup.Ref, error) {
 	rows, err := s.Pool.Query(ctx, lookupsDueSQL, pgx.StrictNamedArgs{"carriers": s.carrierNames(), "most": most})
 	if err != nil {
-		return nil, nil, fmt.Errorf("looking for attempts to look up: %w", err)
+		return nil, fmt.Errorf("looking for attempts to look up: %w", err)
 	}
-	var ref lookup.Ref
-	var minutes int
-	_, err = pgx.ForEachRow(rows, []any{&ref.FollowUp, &ref.No, &minutes}, func() error {
-		refs, waited = append(refs, ref), append(waited, minutes)
-		return nil
-	})
+	refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[lookup.Ref])
 	if err != nil {
-		return nil, nil, fmt.Errorf("looking for attempts to look up: %w", err)
+		return nil, fmt.Errorf("looking for attempts to look up: %w", err)
 	}
-	return refs, waited, nil
+	return refs, nil
+}
+
+// LookUpOlder has attempts of the last days looked up that a daemon of a release before has
+// recorded: it knew of no look-ups.
+func (s *Store) LookUpOlder(ctx context.Context) error {
+	_, err := s.Pool.Exec(ctx, `
+		update attempts a set look_at = clock_timestamp()
+		from phone_followups f
+		where f.id = a.followup_id and a.begin_at > clock_timestamp() - interval '2 days' and a.look_at is null and a.looks = 0
+		  and (a.outcome = 'uncertain' or a.outcome = 'placed' and a.call_id is not null and f.call_id = a.call_id and call_status_rank(f.call_status) < 5)`)
+	if err != nil {
+		return fmt.Errorf("looking up what an older release recorded: %w", err)
+	}
+	return nil
 }
 
 // LookupOf reads an attempt that is due to be looked up, see lookup.Store.

@@ -196,3 +196,51 @@ func TestLookUpWhereNothingIsKept(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// stuck is a carrier that takes the question and never answers.
+type stuck struct{ archive }
+
+func (s *stuck) Find(ctx context.Context, _ carrier.Sought) (carrier.Found, error) {
+	<-ctx.Done()
+	return carrier.Found{}, ctx.Err()
+}
+
+// A carrier that never answers is not asked again at once: what was asked is written down, in time of its own.
+func TestLookUpWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "uncertain", "")
+	o.due(t, "")
+	l := lookup.Lookups{Store: db, Carrier: func(string) (lookup.Carrier, bool) { return &stuck{}, true }, Read: readers, Log: slog.New(slog.DiscardHandler)}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := l.Do(ctx, lookup.Ref{FollowUp: o.followUp, No: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.known(t); got != "search not answered: no answer to go by: context deadline exceeded  | next in 0.5 min" {
+		t.Error(got)
+	}
+}
+
+// What a daemon of a release before has recorded is looked up too.
+func TestLookUpOlder(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	uncertain, placed, over := newOffice(t, db, 1, "uncertain", ""), newOffice(t, db, 2, "placed", sid("CA", 2)), newOffice(t, db, 3, "placed", sid("CA", 3))
+	if _, err := db.Pool.Exec(t.Context(), `update phone_followups set call_status = 'busy' where id = $1`, over.followUp); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.LookUpOlder(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []struct {
+		office
+		want string
+	}{{uncertain, " | next in 0 min"}, {placed, " | next in 0 min"}, {over, " | next in -1 min"}} {
+		if got := row.known(t); got != row.want {
+			t.Errorf("%q, want %q", got, row.want)
+		}
+	}
+}

@@ -17,8 +17,8 @@ import (
 // whole set, in a number of statements that does not grow with it.
 
 // joinedSQL reads what is known of messages already, and whose attempt each is: by the token
-// that the carrier was given, else by the call's own id. The attempt rang the number that the
-// message is with, or it is not meant.
+// that the carrier was given, else by the call's own id. One that rang another number than the
+// message is with is strange: for a person to look at.
 const joinedSQL = `
 with x as (
   select * from unnest(@nths::int[], @tenants::text[], @accounts::text[], @ids::text[], @tokens::text[]::uuid[], @numbers::text[])
@@ -26,16 +26,15 @@ with x as (
 )
 select x.nth, m.id is not null, coalesce(m.kind, ''), coalesce(m.direction, ''), coalesce(m.our_number, ''), coalesce(c.e164, ''),
   coalesce(m.status, ''), coalesce(m.finals, '{}'), coalesce(m.began_at, 'epoch'), m.ended_at, coalesce(m.seconds, 0), coalesce(m.body, ''),
-  coalesce(m.followup_id::text, a.followup_id::text, ''), coalesce(m.attempt_no, a.no, 0)
+  coalesce(m.followup_id::text, a.followup_id::text, ''), coalesce(m.attempt_no, a.no, 0), coalesce(a.e164 <> x.e164, false)
 from x
 left join messages m on m.tenant_id = x.tenant_id and m.account = x.account and m.external_id = x.id
 left join threads t on t.id = m.thread_id left join contacts c on c.id = t.contact_id
 left join lateral (
-  select followup_id, no from (
+  select followup_id, no, e164 from (
     select 1 as by, a.followup_id, a.no, a.e164 from attempts a where a.token = x.token and a.carrier = x.account and a.tenant_id = x.tenant_id
     union all
     select 2, a.followup_id, a.no, a.e164 from attempts a where a.carrier = x.account and a.call_id = x.id and a.tenant_id = x.tenant_id) a
-  where x.e164 is null or a.e164 = x.e164
   order by by limit 1) a on true`
 
 const contactsSQL = `
@@ -97,6 +96,7 @@ type told struct {
 	arrivals.Message
 	followUp string // "" where it is no call of ours
 	no       int
+	strange  bool
 	fresh    arrivals.Message // what these arrivals alone say
 }
 
@@ -154,17 +154,17 @@ func joined(ctx context.Context, tx pgx.Tx, fresh []arrivals.Message) ([]told, e
 	}
 	var (
 		nth, no                int
-		is                     bool
+		is, strange            bool
 		known                  arrivals.Message
 		us, them, of, followUp string
 		finals                 []string
 		ended                  *time.Time
 	)
 	_, err = pgx.ForEachRow(rows, []any{
-		&nth, &is, &known.Kind, &known.Direction, &us, &them, &of, &finals, &known.BeganAt, &ended, &known.Seconds, &known.Text, &followUp, &no,
+		&nth, &is, &known.Kind, &known.Direction, &us, &them, &of, &finals, &known.BeganAt, &ended, &known.Seconds, &known.Text, &followUp, &no, &strange,
 	}, func() error {
 		one := &all[nth]
-		one.followUp, one.no = followUp, no
+		one.followUp, one.no, one.strange = followUp, no, strange
 		if !is {
 			return nil
 		}

@@ -178,7 +178,7 @@ func TestEvidenceStaysIndexBound(t *testing.T) {
 	tenants, accounts, calls, numbers := []string{"t0"}, []string{"twilio"}, []string{"c100"}, []string{"+14152000100"}
 	none := []*string{nil}
 	keep := pgx.NamedArgs{
-		"nths": []int32{0}, "accounts": accounts, "kinds": []string{"status"}, "tokens": none, "attempts": none, "numbers": []string{"+12122000100"}, "bodies": [][]byte{{}},
+		"nths": []int32{0}, "signed": accounts, "kinds": []string{"status"}, "tokens": none, "attempts": none, "numbers": []string{"+12122000100"}, "bodies": [][]byte{{}},
 		"account_sid": none, "call_sid": none, "message_sid": none, "call_status": none, "direction": none, "from_number": none, "to_number": none, "sequence_number": none, "foreign": "x",
 	}
 	message := pgx.NamedArgs{"tenants": tenants, "accounts": accounts, "ids": calls}

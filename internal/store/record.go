@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"chasephone/internal/drain"
+	"chasephone/internal/followup"
 )
 
 // recordSQL writes what became of attempts that nobody has settled yet. The attempt's own
@@ -59,20 +60,30 @@ func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
 			return err
 		}
 		effects := lineEffects{}
-		var ids []string
+		var ids, again []string
 		var nos []int16
+		var late []word
 		for _, one := range set {
 			if one.Outcome == drain.AttemptRefused || one.Outcome == drain.AttemptNotPlaced {
 				ids, nos = append(ids, one.FollowUp), append(nos, int16(one.AttemptNo))
 			}
+			was := applied[attemptKey{one.FollowUp, one.AttemptNo}]
 			switch {
-			case !applied[attemptKey{one.FollowUp, one.AttemptNo}]:
-				if err := s.recordLate(ctx, tx, one); err != nil {
-					return err
-				}
-			case locked[lineOf(one)]:
+			case !was:
+				late = append(late, lateWord(one))
+			case one.To == followup.Due:
+				again = append(again, one.FollowUp)
+			}
+			// That the carrier answers is so, whoever was first to say what it answered.
+			if locked[lineOf(one)] && (was || one.OnLine == drain.LineAnswered) {
 				effects.add(one)
 			}
+		}
+		if err := s.weighSet(ctx, tx, late); err != nil {
+			return err
+		}
+		if _, err := s.recall(ctx, tx, again); err != nil {
+			return err
 		}
 		if err := wakeCounted(ctx, tx, ids, nos); err != nil {
 			return err

@@ -68,6 +68,15 @@ func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 	return client, nil
 }
 
+// NewInserter makes a River client that inserts jobs and works none.
+func NewInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Hooks: []rivertype.Hook{&databaseClock{}}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, fmt.Errorf("making River's client: %w", err)
+	}
+	return client, nil
+}
+
 // databaseClock makes jobs scheduled by the database's clock. The driver stamps them with
 // this machine's, and a daemon that is minutes ahead would have none of its jobs fetched.
 type databaseClock struct{ river.HookDefaults }

@@ -2,6 +2,7 @@ package tick
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -28,8 +29,14 @@ type Bridge func(ctx context.Context, most int) (int, error)
 // LookUp asks the carrier what became of one attempt, if its time has come.
 type LookUp func(ctx context.Context, followUp string, no int) error
 
+// ErrElsewhere says that this daemon has no account to do it by, and another may.
+var ErrElsewhere = errors.New("this daemon has no such account")
+
+// speakElsewhere is how soon another daemon may take up words that this one cannot say.
+const speakElsewhere = 100 * time.Millisecond
+
 // Speak says the words in a call that was answered, where the carrier could not be given them
-// with the call.
+// with the call. Its error is ErrElsewhere where only another daemon can.
 type Speak func(ctx context.Context, followUp string, no int) error
 
 // BridgeArgs is the job that follows arrivals. It names none: like a slot's it is an alarm clock,
@@ -49,7 +56,6 @@ func (BridgeArgs) InsertOpts() river.InsertOpts {
 type LookUpArgs struct {
 	FollowUp string `json:"followup"`
 	No       int    `json:"attempt"`
-	Waited   int    `json:"waited"` // minutes that it is overdue: a job that was lost is offered again
 }
 
 // Kind names the job.
@@ -156,6 +162,9 @@ func (w *speaker) Timeout(*river.Job[SpeakArgs]) time.Duration { return lookUpTi
 
 func (w *speaker) Work(ctx context.Context, job *river.Job[SpeakArgs]) error {
 	err := w.speak(ctx, job.Args.FollowUp, job.Args.No)
+	if errors.Is(err, ErrElsewhere) {
+		return river.JobSnooze(speakElsewhere) //nolint:wrapcheck // River tells it by its type
+	}
 	if err != nil {
 		w.log.Error("the words could not be said in a call that was answered", "followup", job.Args.FollowUp, "attempt", job.Args.No, "err", err)
 	}

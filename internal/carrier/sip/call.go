@@ -85,6 +85,9 @@ func (c *call) listen() {
 		if message == nil {
 			continue
 		}
+		if r, ok := message.(*sipgo.Response); ok {
+			r.Reason = c.by.transport.Hidden(r.Reason)
+		}
 		select {
 		case c.in <- message:
 		case <-c.over:

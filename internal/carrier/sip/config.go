@@ -122,6 +122,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 	if len(mistakes) > 0 {
 		return nil, fmt.Errorf("sip trunk: %w", errors.Join(mistakes...))
 	}
+	t.Hide(c.Password)
 	return &Carrier{transport: t, config: c, trunk: to, sound: sound, lastWord: lastWord, halt: make(chan struct{})}, nil
 }
 

@@ -107,6 +107,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 		key:           key,
 		now:           c.Now,
 	}
+	t.Hide(c.APIKey)
 	if public != "" {
 		a.callback = public + "/webhooks/" + Name + "/" + kindCall + "/"
 	}

@@ -89,6 +89,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 		authorization: basicAuth(c.AccountSID, c.AuthToken),
 		secret:        []byte(c.AuthToken),
 	}
+	t.Hide(c.AuthToken, strings.TrimPrefix(a.authorization, "Basic "))
 	if public != "" {
 		a.callback = public + "/webhooks/" + Name + "/status/"
 	}
