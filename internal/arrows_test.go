@@ -45,6 +45,8 @@ func TestArrows(t *testing.T) {
 		tick:             {followup},
 		store:            {followup, gates, phone, carrier, drain, desk, tick, arrivals, lookup},
 		"pgtest":         {"pgserver", store},
+
+		"carrier/conformance": {}, // nothing but tests
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {

@@ -3,6 +3,7 @@ package carrier
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -42,6 +43,10 @@ func (t *Transport) reach(ctx context.Context, target endpoint, sendBy time.Time
 	conn, err := t.dial(patience, target)
 	if err == nil {
 		return conn, nil
+	}
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		<-patience.Done() // the socket's deadline is the context's, and can be a moment ahead of it
 	}
 	if dialing.Err() != nil { // cut short by something other than the connection's slowness
 		if answer := tooLate(ctx, sendBy); answer != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -70,7 +71,7 @@ func receive(conn net.Conn) (Reply, error) {
 			return Reply{}, fmt.Errorf("the header of the answer is longer than %d bytes", maxHeader)
 		}
 		if err != nil {
-			return Reply{}, fmt.Errorf("no answer: %w", err)
+			return Reply{}, noAnswer(err)
 		}
 		if resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
 			continue // 100 Continue, 103 Early Hints: not yet the answer
@@ -81,6 +82,16 @@ func receive(conn net.Conn) (Reply, error) {
 		reply.Truncated = err != nil || len(body) > maxBody
 		return reply, nil //nolint:nilerr // a body that breaks off is a reply still
 	}
+}
+
+// noAnswer is why there was none. What net/http says of an answer that is none of HTTP's quotes it, and
+// some quote to us what we had sent: our credentials.
+func noAnswer(err error) error {
+	var wire net.Error
+	if errors.As(err, &wire) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("no answer: %w", err)
+	}
+	return errors.New("what came is no answer in HTTP")
 }
 
 func unknown(ctx context.Context, stage Stage, err error) Answer {

@@ -158,31 +158,6 @@ func TestPlaceWithoutRequest(t *testing.T) {
 	}
 }
 
-// A Telnyx that takes the call and says nothing, or half of it, is asked once.
-func TestLostReplyIsUnknownAndNotAskedAgain(t *testing.T) {
-	t.Parallel()
-	half := "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + created[:40]
-	for reply, stage := range map[string]carrier.Stage{"": carrier.StageAwaiting, half: carrier.StageAnswered} {
-		requests := make(chan bool, 10)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			requests <- true
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_, _ = io.WriteString(conn, reply)
-			_ = conn.Close()
-		}))
-		answer, ok := place(t, newAccount(t, server.URL), testCall()).(carrier.Unknown)
-		server.Close()
-		if !ok || answer.Stage != stage || len(requests) != 1 {
-			t.Errorf("%q: %#v after %d requests", reply, answer, len(requests))
-		}
-	}
-}
-
 func TestFits(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, "http://127.0.0.1:1")

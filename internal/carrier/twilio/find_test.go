@@ -1,7 +1,6 @@
 package twilio
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -193,19 +192,12 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 		{"404", 404, envelope(20404, 404), "20404"},
 		{"429", 429, envelope(20429, 429), "20429"},
 		{"500", 500, envelope(20500, 500), "20500"},
-		{"503, a page", 503, "<html>", "503"},
-		{"200, empty", 200, "", ""},
-		{"200, a page", 200, "<html>login</html>", ""},
 		{"200, half", 200, page("null", aCall)[:40], ""},
-		{"200, null", 200, "null", ""},
 		{"200, something else", 200, `{"status":"ok"}`, ""},
-		{"200, an array", 200, `[]`, ""},
 		{"200, no calls", 200, `{"calls":null,"next_page_uri":null}`, ""},
 		{"200, calls without ids", 200, `{"calls":[{}]}`, ""},
 		{"200, another call", 200, other, ""},
 		{"200, too long", 200, `{"calls":[],"x":"` + strings.Repeat("x", 70000) + `"}`, "cut off"},
-		{"201", 201, page("null"), "201"},
-		{"302", 302, "", "302"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,17 +215,5 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestNoAnswerIsAnError(t *testing.T) {
-	t.Parallel()
-	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer hung.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	var asking *carrier.AskError
-	if found, err := newAccount(t, hung.URL, "").Find(ctx, sought()); !errors.As(err, &asking) || found.Records != nil {
-		t.Errorf("%+v, %v", found, err)
 	}
 }
