@@ -19,7 +19,7 @@ run: build postgres ## Build, and run a demonstration: the real daemon, a simula
 test: postgres pgbouncer ## Run every test, with the race detector, against a real PostgreSQL
 	$(GO) test -race -parallel 4 -timeout 10m ./...
 
-check: fmt-check vet lint generate-check test ## What CI runs
+check: fmt-check vet lint generate-check test contract ## What CI runs
 
 build: ## Build bin/chasephone
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/chasephone ./cmd/chasephone
