@@ -2,7 +2,9 @@ package carrier
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -43,6 +45,21 @@ func (t *Transport) Ask(ctx context.Context, q Question) (Reply, error) {
 	}
 	t.observe(t.carrier, result, time.Since(began))
 	return reply, err
+}
+
+// AskJSON puts a question and reads the reply into answer. Only a 200 with JSON of that form is one;
+// refusal says in words what any other reply was. The reply itself is returned too.
+func (t *Transport) AskJSON(ctx context.Context, q Question, answer any, refusal func(Reply) string) ([]byte, error) {
+	reply, err := t.Ask(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case reply.Status != http.StatusOK:
+		return nil, &AskError{Status: reply.Status, Text: refusal(reply)}
+	case json.Unmarshal(reply.Body, answer) != nil:
+		return nil, &AskError{Status: reply.Status, Text: "an answer that cannot be taken apart"}
+	}
+	return reply.Body, nil
 }
 
 func (t *Transport) ask(ctx context.Context, q Question) (Reply, error) {

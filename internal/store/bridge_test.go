@@ -256,3 +256,15 @@ func callOf(id string, side int) string {
 	}
 	return id[:2] + "f" + id[3:]
 }
+
+// The database's order of call statuses is the code's.
+func TestStatusRanks(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	for _, s := range append(carrier.Statuses(), "", "hovering", "COMPLETED") {
+		var rank int
+		if err := db.Pool.QueryRow(t.Context(), `select call_status_rank($1)`, string(s)).Scan(&rank); err != nil || rank != s.Rank() {
+			t.Errorf("%q: %d in the database, %d in the code (%v)", s, rank, s.Rank(), err)
+		}
+	}
+}

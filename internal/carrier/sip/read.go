@@ -3,16 +3,11 @@ package sip
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"chasephone/internal/carrier"
-	"chasephone/internal/phone"
 )
-
-var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`) //nolint:gochecknoglobals // a constant
 
 // Read says what a step says. It errs where the body cannot be taken apart; what it does not
 // know is a Report about nothing.
@@ -36,7 +31,7 @@ func Read(d carrier.Delivery) (carrier.Report, error) {
 	}
 	for name, value := range fields {
 		if value != "" {
-			r.Fields[name] = storable(value)
+			r.Fields[name] = carrier.Storable(value, carrier.LongestField)
 		}
 	}
 	known := s.Method == methodInvite || s.Method == methodCancel || s.Method == methodBye
@@ -46,27 +41,9 @@ func Read(d carrier.Delivery) (carrier.Report, error) {
 	status := statusOf(s)
 	r.Kind, r.ID, r.Direction = carrier.KindCall, r.Fields["call_id"], carrier.DirectionOut
 	r.Status, r.At = status, s.At
-	r.Us, r.Them = number(s.From), number(s.To)
+	r.Us, r.Them = carrier.Number(s.From), carrier.Number(s.To)
 	if status.Final() {
 		r.Seconds = max(0, min(s.Seconds, 1<<31-1))
 	}
 	return r, nil
-}
-
-// number is the zero Number for what is no telephone number.
-func number(s string) phone.Number {
-	if !e164.MatchString(s) {
-		return phone.Number{}
-	}
-	return phone.FromE164(s)
-}
-
-// storable is what a text column of PostgreSQL can hold, and no more of it than 500 characters.
-func storable(s string) string {
-	const most = 500
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most])
-	}
-	return s
 }

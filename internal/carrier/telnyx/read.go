@@ -3,14 +3,10 @@ package telnyx
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"chasephone/internal/carrier"
-	"chasephone/internal/phone"
 )
 
 // What a delivery is sent as.
@@ -19,14 +15,6 @@ const (
 	kindMessage = "message"
 	kindRecord  = "record" // not sent: asked for
 )
-
-const (
-	longestField = 500  // characters of a field that are kept
-	longestText  = 4000 // characters of a message: more than its ten segments hold
-	maxSeconds   = 1<<31 - 1
-)
-
-var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`)
 
 // Kinds are the webhooks that Telnyx sends: of calls, and of texts.
 func Kinds() []string { return []string{kindCall, kindMessage} }
@@ -90,7 +78,7 @@ func readCall(event string, p object) carrier.Report {
 	case p.text("direction") == "outgoing", r.Token != "": // most events do not say
 		r.Direction = carrier.DirectionOut
 	}
-	r.Us, r.Them = parties(r.Direction, p.text("from"), p.text("to"))
+	r.Us, r.Them = carrier.Parties(r.Direction, carrier.Number(p.text("from")), carrier.Number(p.text("to")))
 	r.Status = statusOf(event, r.Direction, p.text("hangup_cause"), p.text("sip_hangup_cause"))
 	return r // Seconds stay 0: when it was answered is said by another event
 }
@@ -115,14 +103,14 @@ func readMessage(p object) carrier.Report {
 	if id == "" {
 		return carrier.Report{}
 	}
-	r := carrier.Report{Kind: carrier.KindText, ID: storable(id, longestField), Text: storable(p.text("text"), longestText)}
+	r := carrier.Report{Kind: carrier.KindText, ID: carrier.Storable(id, carrier.LongestField), Text: carrier.Storable(p.text("text"), carrier.LongestText)}
 	switch p.text("direction") {
 	case "inbound":
 		r.Direction = carrier.DirectionIn
 	case "outbound":
 		r.Direction = carrier.DirectionOut
 	}
-	r.Us, r.Them = parties(r.Direction, p.party("from"), p.party("to"))
+	r.Us, r.Them = carrier.Parties(r.Direction, carrier.Number(p.party("from")), carrier.Number(p.party("to")))
 	return r
 }
 
@@ -145,7 +133,7 @@ func readRecord(p object, token string) carrier.Report {
 	if r.At.IsZero() {
 		r.At = date(p.text("start_time"))
 	}
-	switch lasted := seconds(p.text("call_duration")); {
+	switch lasted := carrier.Seconds(p.text("call_duration")); {
 	case p.text("is_alive") == "true":
 		r.Status = carrier.StatusInitiated
 	case p.text("end_time") != "" && lasted > 0:
@@ -160,7 +148,7 @@ func fields(payload, event object) map[string]string {
 	out := map[string]string{}
 	keep := func(name, value string) {
 		if value != "" {
-			out[name] = storable(value, longestField)
+			out[name] = carrier.Storable(value, carrier.LongestField)
 		}
 	}
 	for _, name := range []string{"id", "event_type", "occurred_at"} {
@@ -208,25 +196,6 @@ func (o object) party(name string) string {
 	return o.text(name)
 }
 
-// parties tells the tenant's number from the person's; neither is known without a direction.
-func parties(direction, from, to string) (us, them phone.Number) {
-	switch direction {
-	case carrier.DirectionOut:
-		return number(from), number(to)
-	case carrier.DirectionIn:
-		return number(to), number(from)
-	}
-	return phone.Number{}, phone.Number{}
-}
-
-// number is the zero Number for what is no telephone number: "anonymous", a SIP address.
-func number(s string) phone.Number {
-	if !e164.MatchString(s) {
-		return phone.Number{}
-	}
-	return phone.FromE164(s)
-}
-
 // date reads ISO 8601, as Telnyx writes it; the zero time where it is something else.
 func date(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
@@ -234,28 +203,4 @@ func date(s string) time.Time {
 		return time.Time{}
 	}
 	return t.UTC()
-}
-
-func seconds(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 || n > maxSeconds {
-		return 0
-	}
-	return n
-}
-
-// storable is what a text column of PostgreSQL can hold: no NUL and no bad UTF-8, and the first
-// most characters of it.
-func storable(s string, most int) string {
-	out := make([]rune, 0, min(len(s), most))
-	for _, r := range s { // a bad byte comes out of range as U+FFFD
-		if len(out) == most {
-			break
-		}
-		if r == 0 {
-			r = unicode.ReplacementChar
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }

@@ -260,7 +260,7 @@ func TestReadIsStorable(t *testing.T) {
 		checkStorable(t, "text", r.Text, 4000)
 		checkStorable(t, "id", r.ID, 500)
 		checkStorable(t, "token", r.Token, 200)
-		if r.Status != "" && r.Status.Rank() == 0 || r.Seconds < 0 || r.Us.IsZero() == e164.MatchString(r.Us.E164()) {
+		if r.Status != "" && r.Status.Rank() == 0 || r.Seconds < 0 || carrier.Number(r.Us.E164()) != r.Us {
 			t.Fatalf("%+v", r)
 		}
 	})

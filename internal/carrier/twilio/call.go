@@ -48,21 +48,10 @@ func (a *Carrier) one(ctx context.Context, callID string, q carrier.Question) ([
 	return body, nil
 }
 
-// ask puts a question about calls and reads the answer, if it is one, into answer. Only a 200
-// with JSON of the expected form is.
+// ask puts a question about calls and reads the answer, if it is one, into answer.
 func (a *Carrier) ask(ctx context.Context, q carrier.Question, answer any) ([]byte, error) {
 	q.Authorization = a.authorization
-	reply, err := a.transport.Ask(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if reply.Status != statusOK {
-		return nil, &carrier.AskError{Status: reply.Status, Text: refusal(reply)}
-	}
-	if json.Unmarshal(reply.Body, answer) != nil {
-		return nil, &carrier.AskError{Status: reply.Status, Text: "an answer that cannot be taken apart"}
-	}
-	return reply.Body, nil
+	return a.transport.AskJSON(ctx, q, answer, refusal)
 }
 
 // refusal is what Twilio says in its own envelope, and else nothing that a page may say.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"regexp"
 	"strings"
 
@@ -71,7 +70,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 	if err := t.CheckURL(base); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("base URL %w", err))
 	}
-	if err := checkPublicURL(public); err != nil {
+	if err := carrier.CheckPublicURL(public); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("public URL %w", err))
 	}
 	if !(c.CallsPerSecond >= 0) { // NaN too
@@ -94,23 +93,6 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 		a.callback = public + "/webhooks/" + Name + "/status/"
 	}
 	return a, nil
-}
-
-// checkPublicURL accepts what Twilio can be told to call: it need not be reachable from here.
-func checkPublicURL(public string) error {
-	if public == "" {
-		return nil
-	}
-	u, err := url.Parse(public)
-	switch {
-	case err != nil:
-		return errors.New("is not a URL")
-	case u.Scheme != "https" && u.Scheme != "http", u.Host == "":
-		return errors.New("is not an http or https URL with a host")
-	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
-		return errors.New("has more than a scheme, a host and a path")
-	}
-	return nil
 }
 
 // Format prints the account without its token, for every verb.

@@ -6,10 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"chasephone/internal/carrier"
 	"chasephone/internal/phone"
@@ -22,16 +20,7 @@ const (
 	kindRecord  = "record" // not sent: asked for
 )
 
-const (
-	longestField = 500  // characters of a field that are kept
-	longestText  = 4000 // characters of a message: more than its ten segments hold
-	maxSeconds   = 1<<31 - 1
-)
-
-var (
-	messageSID = regexp.MustCompile(`^(SM|MM)[0-9a-fA-F]{32}$`)
-	e164       = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`)
-)
+var messageSID = regexp.MustCompile(`^(SM|MM)[0-9a-fA-F]{32}$`)
 
 // Kinds are the webhooks that Twilio sends: a call's status, and a text that came in.
 func Kinds() []string { return []string{kindStatus, kindMessage} }
@@ -78,11 +67,11 @@ func readStatus(form url.Values, token string) carrier.Report {
 	}
 	r.Kind, r.ID = carrier.KindCall, sid
 	r.Direction = direction(form.Get("Direction"), token)
-	r.Us, r.Them = parties(r.Direction, form.Get("From"), form.Get("To"))
+	r.Us, r.Them = carrier.Parties(r.Direction, number(form.Get("From")), number(form.Get("To")))
 	r.Status = status(form.Get("CallStatus"))
 	r.At = date(form.Get("Timestamp"))
 	if r.Status.Final() {
-		r.Seconds = seconds(form.Get("CallDuration"))
+		r.Seconds = carrier.Seconds(form.Get("CallDuration"))
 	}
 	return r
 }
@@ -101,9 +90,9 @@ func readMessage(form url.Values) carrier.Report {
 	default:
 		r.Direction = carrier.DirectionOut
 	}
-	r.Us, r.Them = parties(r.Direction, form.Get("From"), form.Get("To"))
+	r.Us, r.Them = carrier.Parties(r.Direction, number(form.Get("From")), number(form.Get("To")))
 	r.At = date(form.Get("Timestamp"))
-	r.Text = storable(form.Get("Body"), longestText)
+	r.Text = carrier.Storable(form.Get("Body"), carrier.LongestText)
 	return r
 }
 
@@ -149,7 +138,7 @@ func fields(form url.Values) map[string]string {
 			value = either(form, name, "SmsSid") // its name of old
 		}
 		if value != "" {
-			out[name] = storable(value, longestField)
+			out[name] = carrier.Storable(value, carrier.LongestField)
 		}
 	}
 	return out
@@ -180,17 +169,6 @@ func direction(word, token string) string {
 	return ""
 }
 
-// parties tells the tenant's number from the person's; neither is known without a direction.
-func parties(direction, from, to string) (us, them phone.Number) {
-	switch direction {
-	case carrier.DirectionOut:
-		return number(from), number(to)
-	case carrier.DirectionIn:
-		return number(to), number(from)
-	}
-	return phone.Number{}, phone.Number{}
-}
-
 // withheld is what Twilio puts where the caller's number should be: keyed on a telephone, the
 // letters of ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE. Taken for numbers, they
 // would make one person of everybody who hides theirs.
@@ -198,10 +176,10 @@ var withheld = []string{"+266696687", "+7378742833", "+2562533", "+8656696", "+8
 
 // number is the zero Number for what is no telephone number: "anonymous", "client:x", a SIP address.
 func number(s string) phone.Number {
-	if !e164.MatchString(s) || slices.Contains(withheld, s) {
+	if slices.Contains(withheld, s) {
 		return phone.Number{}
 	}
-	return phone.FromE164(s)
+	return carrier.Number(s)
 }
 
 // date reads RFC 2822, as Twilio writes it; the zero time where it is something else.
@@ -211,28 +189,4 @@ func date(s string) time.Time {
 		return time.Time{}
 	}
 	return t.UTC()
-}
-
-func seconds(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 || n > maxSeconds {
-		return 0
-	}
-	return n
-}
-
-// storable is what a text column of PostgreSQL can hold: no NUL and no bad UTF-8, and the first
-// most characters of it.
-func storable(s string, most int) string {
-	out := make([]rune, 0, min(len(s), most))
-	for _, r := range s { // a bad byte comes out of range as U+FFFD
-		if len(out) == most {
-			break
-		}
-		if r == 0 {
-			r = unicode.ReplacementChar
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }
