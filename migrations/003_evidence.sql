@@ -128,6 +128,9 @@ create index lookups_of on lookups (followup_id);
 create trigger lookups_are_append_only before update or delete or truncate on lookups for each statement
   execute function forbid('what was found is kept');
 
+-- What a promise was moved to: evidence of the call before is the successor's too.
+create index phone_followups_successor on phone_followups (successor_of) where successor_of is not null;
+
 -- What follows locks tables that every claim needs, so it comes last.
 
 -- Whose a number is that somebody rang or wrote to.

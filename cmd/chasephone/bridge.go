@@ -28,18 +28,8 @@ func (c bridgeCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	defer db.Close()
-	client, err := tick.NewInserter(db.Pool)
-	if err != nil {
-		return err
-	}
-	db.FollowBy(store.Jobs{Speak: tick.SpeakIn(client)})
 	var did bridged
-	err = tick.BridgeAll(ctx, func(ctx context.Context, most int) (int, error) {
-		n, err := db.Bridge(ctx, readers, most)
-		did.Arrivals += n
-		return n, err
-	})
-	if err != nil {
+	if did.Arrivals, err = bridgeNow(ctx, db); err != nil {
 		return err
 	}
 	if c.All {
@@ -60,4 +50,19 @@ func (c bridgeCmd) Run(ctx context.Context, p process) error {
 	}
 	_, err = fmt.Fprintf(p.stdout, "%d arrival(s) bridged\n", did.Arrivals)
 	return err
+}
+
+// bridgeNow bridges what no daemon has bridged yet, and says how many arrivals that were.
+func bridgeNow(ctx context.Context, db *store.Store) (n int, err error) {
+	client, err := tick.NewInserter(db.Pool)
+	if err != nil {
+		return 0, err
+	}
+	db.FollowBy(store.Jobs{Speak: tick.SpeakIn(client)})
+	err = tick.BridgeAll(ctx, func(ctx context.Context, most int) (int, error) {
+		did, err := db.Bridge(ctx, readers, most)
+		n += did
+		return did, err
+	})
+	return n, err
 }

@@ -34,6 +34,9 @@ type settleCmd struct {
 	DidNotRing bool `xor:"said" required:"" help:"It did not ring: it is rung again, unless it is too late."`
 	Cancel     bool `help:"With --did-not-ring: it need not be rung again."`
 	Attempt    int  `placeholder:"N" help:"Which attempt is meant; needed once an earlier one was settled."`
+
+	Call           string `placeholder:"ID" help:"With --rang: the carrier's own id of the call that it was, so that its end is known."`
+	DespiteRecords bool   `help:"With --did-not-ring: say so although the carrier's records list a call that may be it."`
 }
 
 type cancelCmd struct {
@@ -62,11 +65,18 @@ func (c settleCmd) Run(ctx context.Context, p process) error {
 	if c.Rang && c.Cancel {
 		return &desk.Misuse{Says: "--cancel goes with --did-not-ring: what rang cannot be cancelled"}
 	}
+	if c.Call != "" && !c.Rang || c.DespiteRecords && !c.DidNotRing {
+		return &desk.Misuse{Says: "--call goes with --rang, and --despite-records with --did-not-ring"}
+	}
 	db, _, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	// What has arrived and is not joined yet may settle it, or say what this person is about to.
+	if _, err := bridgeNow(ctx, db); err != nil {
+		return err
+	}
 	if !c.JSON {
 		if err := c.layOut(ctx, p, db); err != nil {
 			return err
@@ -74,9 +84,9 @@ func (c settleCmd) Run(ctx context.Context, p process) error {
 	}
 	return c.take(p, db, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
 		if c.Rang {
-			return d.Rang(ctx, name, by, c.Attempt)
+			return d.Rang(ctx, name, by, c.Attempt, c.Call)
 		}
-		return d.DidNotRing(ctx, name, by, c.Attempt, c.Cancel)
+		return d.DidNotRing(ctx, name, by, desk.Silence{Attempt: c.Attempt, Cancel: c.Cancel, Despite: c.DespiteRecords})
 	})
 }
 

@@ -161,7 +161,7 @@ func TestFleetHostileWebhooks(t *testing.T) {
 		{"huge", uncertain, huge, "", http.StatusRequestEntityTooLarge, "too_large"},
 		{"foreign", "/webhooks/twilio/status/" + "0b2f7d5e-0000-4000-8000-000000000000", ringing, "", http.StatusOK, "foreign"},
 		{"foreign, of another line", "/webhooks/twilio/status", of(none, "ringing", "+14152000002"), "", http.StatusOK, "kept"}, // of this number, by this line: a call that somebody else placed
-		{"about another number", uncertain, of(none, "ringing", "+14152000009"), "", http.StatusOK, "kept"},
+		{"about another number", uncertain, of("CA0000000000000000000000000000bad2", "ringing", "+14152000009"), "", http.StatusOK, "kept"}, // shown to a person
 		{"no such webhook", "/webhooks/twilio/nonsense", ringing, "", http.StatusNotFound, "refused"},
 		{"replayed", placed, end, "", http.StatusOK, "kept"},
 		{"replayed again", placed, end, "", http.StatusOK, "kept"},
@@ -179,6 +179,9 @@ func TestFleetHostileWebhooks(t *testing.T) {
 	})
 	if after := digest(); after != before {
 		t.Errorf("changed from\n%s to\n%s", before, after)
+	}
+	if n := f.count(`select count(*) from evidence where conflict and call_id = 'CA0000000000000000000000000000bad2'`); n != 1 {
+		t.Errorf("%d pieces of evidence about another number", n)
 	}
 	if n := f.count(`select count(*) from messages where external_id = $1`, ours); n != 1 {
 		t.Errorf("%d messages of one call", n)

@@ -38,6 +38,10 @@ func Fold(read func(carrier.Delivery) (carrier.Report, error), set []Kept) Folde
 	joined := map[Key]Message{}
 	f := Folded{Problems: map[int64]string{}}
 	for _, k := range set {
+		if k.Tenant == "" {
+			f.Problems[k.ID] = Foreign
+			continue
+		}
 		report, err := readOne(read, carrier.Delivery{Kind: k.Kind, Token: k.Token, Body: k.Body})
 		switch {
 		case err != nil:
@@ -48,9 +52,6 @@ func Fold(read func(carrier.Delivery) (carrier.Report, error), set []Kept) Folde
 			continue
 		case report.Direction == "":
 			f.Problems[k.ID] = "it does not say who called whom"
-			continue
-		case k.Tenant == "":
-			f.Problems[k.ID] = Foreign
 			continue
 		}
 		m := message(k, report)

@@ -70,8 +70,8 @@ func message(k Kept, r carrier.Report) Message {
 		Status: r.Status, Dialed: r.Kind == carrier.KindCall && !r.Status.NotDialed(),
 		Asked: k.Kind == Record, BeganAt: at, Seconds: r.Seconds, Text: r.Text,
 	}
-	if r.Status.Final() {
-		m.Finals, m.EndedAt = []carrier.Status{r.Status}, at
+	if r.Status.Final() { // a call that is told of at its end began as long before as it lasted
+		m.Finals, m.EndedAt, m.BeganAt = []carrier.Status{r.Status}, at, at.Add(-time.Duration(r.Seconds)*time.Second)
 	}
 	return m
 }

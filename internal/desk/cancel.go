@@ -69,6 +69,9 @@ func reschedule(s Snapshot, by string, dueAt time.Time) (Change, string, error) 
 	if err != nil {
 		return c, "", err
 	}
+	if s.Conflict {
+		return Change{}, "", refuse("the carrier says that it rang already: it must not ring twice; cancel it, or add a new follow-up")
+	}
 	if c.To == "" {
 		return c, "", refuse("it is cancelled: add a new follow-up")
 	}

@@ -52,7 +52,8 @@ type Snapshot struct {
 	State    followup.State
 	DueAt    time.Time
 	OptedOut bool // the number is on a do-not-call list
-	Conflict bool // the carrier's evidence says that it rang, although a person said it did not
+	Conflict bool // the carrier's evidence says that it rang, or what it was rescheduled from, although a person said it did not
+	Listed   int  // calls that may be the newest attempt, in the carrier's records when they last were to be had
 
 	Approval   *Approval // the newest
 	Named      string    // the approval's id that the person named; "" where it was the follow-up
@@ -97,6 +98,7 @@ type Change struct {
 	Decision  string // on the open approval
 	TimeZone  string // given together with an approval
 	Attempt   string // outcome of the newest attempt
+	CallID    string // the carrier's own, of a call that a person says rang; "" where it is not known
 	Successor *Successor
 }
 

@@ -74,10 +74,11 @@ func TestDecisions(t *testing.T) {
 		return func(d Desk) (Result, error) { return d.Approve(t.Context(), name, "ann", zone) }
 	}
 	decline := func(d Desk) (Result, error) { return d.Decline(t.Context(), name, "ann", "wrong number") }
-	rang := func(d Desk) (Result, error) { return d.Rang(t.Context(), name, "ann", 0) }
-	silent := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", 0, false) }
-	silentCancel := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", 0, true) }
-	silentSecond := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", 2, false) }
+	rang := func(d Desk) (Result, error) { return d.Rang(t.Context(), name, "ann", 0, "") }
+	silent := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", Silence{}) }
+	silentCancel := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", Silence{Cancel: true}) }
+	silentDespite := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", Silence{Despite: true}) }
+	silentSecond := func(d Desk) (Result, error) { return d.DidNotRing(t.Context(), name, "ann", Silence{Attempt: 2}) }
 	cancel := func(d Desk) (Result, error) { return d.Cancel(t.Context(), name, "ann", "") }
 	later := func(d Desk) (Result, error) {
 		return d.Reschedule(t.Context(), name, "ann", noon().Add(3*time.Hour))
@@ -95,6 +96,9 @@ func TestDecisions(t *testing.T) {
 		{"approve", awaiting, approve, followup.Due, "approved", "approved: due at once"},
 		{"approve before it is due", all(awaiting, func(s *Snapshot) { s.DueAt = noon().Add(time.Hour) }), approve, followup.Due, "approved", "due at 2026-03-04 13:00"},
 		{"approve after an opt-out", all(awaiting, optedOut), approve, followup.Due, "approved", "do-not-call"},
+		{"reschedule what rang already", all(awaiting, func(s *Snapshot) { s.Conflict = true }), later, "", "", "!rang already"},
+		{"silent, and a call is listed", all(uncertain, func(s *Snapshot) { s.Listed = 1 }), silent, "", "", "!lists 1 call(s)"},
+		{"silent, although a call is listed", all(uncertain, func(s *Snapshot) { s.Listed = 1 }), silentDespite, followup.Due, "settled_did_not_ring", "due again"},
 		{"approve what rang already", all(awaiting, func(s *Snapshot) { s.Conflict = true }), approve, "", "", "!rang already"},
 		{"approve twice", said("ann", "approved", followup.Due), approve, "", "", "you had approved it already"},
 		{"approve after another", said("bob", "approved", followup.Due), approve, "", "", "!approved by bob at 2026-03-04 11:59"},

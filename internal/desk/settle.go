@@ -12,25 +12,34 @@ import (
 const mostDidNotRing = 5
 
 // Rang says of an uncertain follow-up that the phone rang. attempt is the number of the
-// attempt that is meant; 0 is the only one that there was.
-func (d Desk) Rang(ctx context.Context, name Name, by string, attempt int) (Result, error) {
+// attempt that is meant; 0 is the only one that there was. callID is the carrier's own for the
+// call that it was, so that what becomes of it is known; "" where that is not.
+func (d Desk) Rang(ctx context.Context, name Name, by string, attempt int, callID string) (Result, error) {
 	return d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
 		if err := meant(s, attempt); err != nil {
 			return Change{}, "", err
 		}
-		return rang(s, by)
+		return rang(s, by, callID)
 	})
 }
 
+// Silence is what a person says of a call that did not ring.
+type Silence struct {
+	Attempt int  // which attempt is meant; 0: the only one that there was
+	Cancel  bool // it need not be rung again
+	Despite bool // although the carrier's records list a call that may be it
+}
+
 // DidNotRing says of an uncertain follow-up that the phone did not ring, which gives it a
-// new attempt unless it is too late, or cancel is set, or it was the fifth time. It can be
-// said once the quarantine is over: until then a paused process might still send.
-func (d Desk) DidNotRing(ctx context.Context, name Name, by string, attempt int, cancel bool) (Result, error) {
+// new attempt unless it is too late, or is to be cancelled, or it was the fifth time. It can be
+// said once the quarantine is over: until then a paused process might still send. Where the
+// carrier's records list a call that may be it, whoever says it has to say so too.
+func (d Desk) DidNotRing(ctx context.Context, name Name, by string, says Silence) (Result, error) {
 	result, err := d.decide(ctx, name, by, func(s Snapshot, by string) (Change, string, error) {
-		if err := meant(s, attempt); err != nil {
+		if err := meant(s, says.Attempt); err != nil {
 			return Change{}, "", err
 		}
-		return didNotRing(s, by, cancel)
+		return didNotRing(s, by, says)
 	})
 	if err == nil && result.Changed && result.State == followup.CallPlaced {
 		result.Says = "settled: it did not ring; but the carrier has said that an attempt of it did, so the promise is kept"
@@ -52,18 +61,19 @@ func meant(s Snapshot, attempt int) error {
 	return nil
 }
 
-func rang(s Snapshot, by string) (Change, string, error) {
+func rang(s Snapshot, by, callID string) (Change, string, error) {
 	if s.State != followup.Uncertain {
 		says, err := settled(s, by, "placed")
 		return Change{}, says, err
 	}
 	return Change{
 		To: followup.CallPlaced, Outcome: followup.OutcomeCallPlaced, By: by,
-		Reason: "settled_rang", Detail: by + " says that it rang", Attempt: "placed",
+		Reason: "settled_rang", Detail: by + " says that it rang", Attempt: "placed", CallID: callID,
 	}, "settled: it rang, and the promise is kept", nil
 }
 
-func didNotRing(s Snapshot, by string, cancel bool) (Change, string, error) {
+func didNotRing(s Snapshot, by string, word Silence) (Change, string, error) {
+	cancel := word.Cancel
 	if s.State != followup.Uncertain {
 		says, err := settled(s, by, "did_not_ring")
 		if err == nil && cancel && s.State != followup.Cancelled {
@@ -76,6 +86,12 @@ func didNotRing(s Snapshot, by string, cancel bool) (Change, string, error) {
 			at(open), open.Sub(s.Now).Round(1e9))
 	}
 	c := Change{By: by, Attempt: "did_not_ring", Reason: "settled_did_not_ring", Detail: by + " says that it did not ring"}
+	if s.Listed > 0 {
+		if !word.Despite {
+			return Change{}, "", refuse("the carrier lists %d call(s) that may be this one: look at them, and if it did not ring all the same, say so (--despite-records)", s.Listed)
+		}
+		c.Detail += fmt.Sprintf(", although the carrier lists %d call(s) that may be it", s.Listed)
+	}
 	var says string
 	switch {
 	case cancel:

@@ -264,7 +264,7 @@ func (w *world) decide(what, ref string) {
 	case "cancel":
 		_, err = d.Cancel(w.ctx, name, "ann", "")
 	case "did-not-ring":
-		_, err = d.DidNotRing(w.ctx, name, "ann", w.count(`select coalesce(max(attempt_no), 0) from phone_followups where ref = $1`, ref), false)
+		_, err = d.DidNotRing(w.ctx, name, "ann", desk.Silence{Attempt: w.count(`select coalesce(max(attempt_no), 0) from phone_followups where ref = $1`, ref)})
 	default:
 		w.t.Fatalf("no such decision: %s", what)
 	}

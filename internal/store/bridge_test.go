@@ -154,7 +154,7 @@ func (o office) canonical(t testing.TB) string {
 		  (select string_agg(concat_ws(' ', 'thread', c.e164, first_at, last_at), E'\n' order by c.e164) from threads h join contacts c on c.id = h.contact_id where h.tenant_id = @t),
 		  (select string_agg(concat_ws(' ', 'message', external_id, kind, direction, our_number, status, finals, began_at, ended_at, seconds, body, attempt_no, c.e164), E'\n' order by external_id)
 		   from messages m left join threads h on h.id = m.thread_id left join contacts c on c.id = h.contact_id where m.tenant_id = @t),
-		  (select string_agg(concat_ws(' ', 'other', o.e164, o.direction, o.began_at, o.talked, o.source), E'\n' order by o.began_at, o.direction, o.source) from other_calls o where o.tenant_id = @t),
+		  (select string_agg(concat_ws(' ', 'other', o.e164, o.direction, o.began_at, o.talked, o.source), E'\n' order by o.began_at, o.direction, o.source, o.talked) from other_calls o where o.tenant_id = @t),
 		  (select string_agg(concat_ws(' ', 'followup', state, call_id, call_status), E'\n' order by ref) from phone_followups where tenant_id = @t),
 		  (select string_agg(concat_ws(' ', 'attempt', outcome, call_id), E'\n' order by no) from attempts where tenant_id = @t),
 		  (select 'ends ' || count(*) from evidence v join attempts a on a.followup_id = v.followup_id where a.tenant_id = @t and v.says = 'ends'))`,
@@ -228,6 +228,10 @@ func TestAnyOrderOfArrivalsEndsTheSame(t *testing.T) {
 			for bridge(t, db, 500) > 0 {
 			}
 			ends[side] = o.canonical(t)
+			var optOuts, attempts int // no status opts anybody out, or rings again
+			if err := db.Pool.QueryRow(t.Context(), `select (select count(*) from do_not_call), (select count(*) from attempts where tenant_id = $1)`, o.tenant).Scan(&optOuts, &attempts); err != nil || optOuts != 0 || attempts != 1 {
+				rt.Fatalf("%d opt-outs, %d attempts, %v", optOuts, attempts, err)
+			}
 			if side == 1 {
 				ends[side] = strings.ReplaceAll(ends[side], "CAf", "CA0")
 				ends[side] = strings.ReplaceAll(ends[side], "SMf", "SM0")

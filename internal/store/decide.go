@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"chasephone/internal/desk"
 	"chasephone/internal/followup"
@@ -18,7 +19,10 @@ select clock_timestamp(), ` + limitsColumns + `,
   f.tenant_id, f.ref, f.state,
   case when isfinite(f.due_at) then f.due_at when f.due_at = 'infinity' then timestamptz '9999-01-01' else timestamptz '0001-01-01' end,
   exists (select from do_not_call d where d.e164 = f.e164 and (d.tenant_id is null or d.tenant_id = f.tenant_id)),
-  exists (select from evidence v where v.followup_id = f.id and v.conflict and v.says = 'placed'),
+  exists (select from evidence v where v.followup_id in (` + lineageSQL + `) and v.conflict and v.says = 'placed'),
+  (select count(*) from lookups k cross join jsonb_array_elements(k.found) c
+   where k.id = (select max(n.id) from lookups n where n.followup_id = f.id and n.attempt_no = f.attempt_no and n.question = 'search' and n.answered)
+     and coalesce(c->>'status', '') not in ('canceled', 'failed')),
   p.id, p.reasons, coalesce(p.decision, ''), coalesce(p.decided_by, ''), p.decided_at,
   a.no, a.answer_by, coalesce(a.outcome, ''), coalesce(a.decided_by, ''), a.outcome_at,
   (select count(*) from attempts x where x.followup_id = f.id and x.outcome = 'did_not_ring'),
@@ -32,13 +36,21 @@ left join followup_events e on e.followup_id = f.id and e.version = f.version
 left join lateral (select id, due_at from phone_followups s where f.state = 'cancelled' and s.successor_of = f.id limit 1) next on true
 where f.id = @id`
 
+// lineageSQL is a follow-up f and what it was rescheduled from: one promise.
+const lineageSQL = `
+  with recursive line as (
+    select f.id, f.successor_of
+    union
+    select p.id, p.successor_of from phone_followups p join line on p.id = line.successor_of)
+  select id from line`
+
 const decideSQL = `
 with moved as (
   update phone_followups f
   set state = @state, version = coalesce(version, 0) + 1, reason = @reason, detail = @detail, updated_at = @now,
     decided_by = case when @final then @by else decided_by end,
     next_try_at = case when @state = 'due' then greatest(@now::timestamptz, due_at) else next_try_at end,
-    ready = @state = 'due'
+    ready = @state = 'due', call_id = coalesce(call_id, @call_id)
   where id = @id
   returning id, version, tenant_id, attempt_no)
 insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, by_name, reason, detail, attempt_no)
@@ -95,10 +107,11 @@ func writeChange(ctx context.Context, tx pgx.Tx, s desk.Snapshot, c desk.Change)
 	}
 	if c.Attempt != "" {
 		if _, err := tx.Exec(ctx, `
-			update attempts set outcome = @outcome, outcome_at = @now, decided_by = @by, look_at = null
+			update attempts set outcome = @outcome, outcome_at = @now, decided_by = @by, call_id = coalesce(call_id, @call_id),
+			  looks = 0, look_at = case when coalesce(call_id, @call_id) is not null and @outcome = 'placed' then clock_timestamp() end
 			where followup_id = @id and no = @no`,
-			pgx.StrictNamedArgs{"outcome": c.Attempt, "now": s.Now, "by": c.By, "id": s.ID, "no": s.Attempt.No}); err != nil {
-			return fmt.Errorf("settling the attempt: %w", err)
+			pgx.StrictNamedArgs{"outcome": c.Attempt, "now": s.Now, "by": c.By, "id": s.ID, "no": s.Attempt.No, "call_id": orNull(c.CallID)}); err != nil {
+			return fmt.Errorf("settling the attempt: %w", ownedError(err, c.CallID))
 		}
 		if err := wakeCounted(ctx, tx, []string{s.ID}, []int16{int16(s.Attempt.No)}); err != nil {
 			return err
@@ -106,7 +119,7 @@ func writeChange(ctx context.Context, tx pgx.Tx, s desk.Snapshot, c desk.Change)
 	}
 	_, err := tx.Exec(ctx, decideSQL, pgx.StrictNamedArgs{
 		"id": s.ID, "now": s.Now, "from": string(s.State), "state": string(c.To), "outcome": orNull(string(c.Outcome)),
-		"by": orNull(c.By), "reason": orNull(c.Reason), "detail": orNull(c.Detail),
+		"by": orNull(c.By), "reason": orNull(c.Reason), "detail": orNull(c.Detail), "call_id": orNull(c.CallID),
 		"final": c.To.Final() && c.By != "", "settles": c.Attempt != "",
 	})
 	if err != nil {
@@ -156,7 +169,7 @@ func lockSnapshot(ctx context.Context, tx pgx.Tx, name desk.Name) (desk.Snapshot
 		endedAt             *time.Time
 	)
 	into := append([]any{&s.Now}, limitsInto(&s.Limits)...)
-	into = append(into, &s.Tenant, &s.Ref, &s.State, &s.DueAt, &s.OptedOut, &s.Conflict,
+	into = append(into, &s.Tenant, &s.Ref, &s.State, &s.DueAt, &s.OptedOut, &s.Conflict, &s.Listed,
 		&approvalID, &approval.Reasons, &approval.Decision, &approval.By, &decidedAt,
 		&no, &answerBy, &attempt.Outcome, &attempt.By, &outcomeAt, &s.DidNotRing,
 		&ended.By, &endedAt, &s.Successor, &s.SuccDueAt)
@@ -183,4 +196,13 @@ func orZero(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return *t
+}
+
+// ownedError says in words that a call was another attempt's.
+func ownedError(err error, callID string) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.ConstraintName == "attempts_call_id" {
+		return &desk.Misuse{Says: "call " + callID + " is another attempt's"}
+	}
+	return badText(err)
 }

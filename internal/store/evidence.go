@@ -126,42 +126,6 @@ func (s *Store) weighSet(ctx context.Context, tx pgx.Tx, words []word) error {
 	return nil
 }
 
-// recallSQL finds what is known of follow-ups that are due again: that an earlier attempt rang.
-const recallSQL = `
-select distinct on (v.followup_id) v.followup_id, v.attempt_no, v.source, v.call_id
-from evidence v
-join phone_followups f on f.id = v.followup_id
-join attempts a on a.followup_id = v.followup_id and a.no = v.attempt_no
-where v.followup_id = any(@ids::text[]::uuid[]) and v.conflict and v.says = 'placed' and v.call_id is not null
-  and f.state = 'due' and a.outcome in ('did_not_ring', 'not_placed')
-  and not exists (select from attempts o where o.carrier = a.carrier and o.call_id = v.call_id and (o.followup_id, o.no) <> (a.followup_id, a.no))
-order by v.followup_id, v.id`
-
-// recall settles follow-ups that have become due again although the carrier has said meanwhile that an
-// earlier attempt rang (R8). It says which.
-func (s *Store) recall(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	rows, err := tx.Query(ctx, recallSQL, pgx.StrictNamedArgs{"ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("recalling evidence: %w", err)
-	}
-	var (
-		words []word
-		kept  []string
-		w     = word{says: string(drain.AttemptPlaced)}
-	)
-	_, err = pgx.ForEachRow(rows, []any{&w.followUp, &w.no, &w.source, &w.callID}, func() error {
-		words, kept = append(words, w), append(kept, w.followUp)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("recalling evidence: %w", err)
-	}
-	return kept, s.weighSet(ctx, tx, words)
-}
-
 // lockStands takes the locks first, and then looks: what was read before a wait for a lock may
 // be stale.
 func lockStands(ctx context.Context, tx pgx.Tx, words []word) (map[int]stand, error) {
@@ -226,6 +190,11 @@ func (s *Store) writeVerdict(ctx context.Context, tx pgx.Tx, stand stand, w word
 			return fmt.Errorf("keeping evidence: %w", err)
 		}
 		v.conflict = v.conflict && tag.RowsAffected() > 0 // told once
+		if v.conflict && !v.settle && w.says == string(drain.AttemptPlaced) {
+			if err := s.keepSuccessors(ctx, tx, w.followUp); err != nil {
+				return err
+			}
+		}
 	}
 	if v.conflict {
 		s.log.Error("the carrier's word contradicts what was recorded", "followup", w.followUp, "attempt", w.no, "recorded", stand.outcome, "says", w.says, "call_id", w.callID)

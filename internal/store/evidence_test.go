@@ -294,7 +294,7 @@ func TestEvidenceIsRecalled(t *testing.T) {
 				t.Fatal(err)
 			}
 			for { // the quarantine counts from the answer's last instant
-				result, err := desk.Desk{Store: o.db}.DidNotRing(t.Context(), desk.Name{Text: o.followUp}, "ben", 2, false)
+				result, err := desk.Desk{Store: o.db}.DidNotRing(t.Context(), desk.Name{Text: o.followUp}, "ben", desk.Silence{Attempt: 2})
 				var early *desk.Refusal
 				if errors.As(err, &early) && strings.HasPrefix(early.Says, "too early") {
 					continue
@@ -425,5 +425,128 @@ func TestPoisonedArrivalAlone(t *testing.T) {
 		if last, n, err = db.BridgeAgain(t.Context(), poison, "twilio", last, 500); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Case accepted-never-dispatched: a call that was taken and has had no end for a day is seen in a
+// gauge, until it has one; and nothing rings again for it.
+func TestCallsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	never, today, ended := newOffice(t, db, 1, "placed", sid("CA", 1)), newOffice(t, db, 2, "placed", sid("CA", 2)), newOffice(t, db, 3, "placed", sid("CA", 3))
+	if _, err := db.Pool.Exec(t.Context(), `update phone_followups set updated_at = now() - interval '11 days' * case when id = $1 then 0.1 else 0 end, call_status = case when id = $2 then 'completed' else 'queued' end`, never.followUp, ended.followUp); err != nil {
+		t.Fatal(err)
+	}
+	want := func(n int64) {
+		t.Helper()
+		if g, err := db.Gauges(t.Context()); err != nil || g.WithoutEnd != n {
+			t.Errorf("%d without an end, want %d (%v)", g.WithoutEnd, n, err)
+		}
+	}
+	want(1)
+	keep(t, db, never.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "no-answer"}), today.arrival(t, said{sid: sid("CA", 2), kind: "ours", status: "ringing"}))
+	bridge(t, db, 500)
+	want(0)
+}
+
+// R8, R10: a promise that was moved is the same promise. Evidence that it rang before it was
+// rescheduled keeps its successor from ringing too.
+func TestEvidenceFollowsAPromiseThatWasMoved(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "did_not_ring", "")
+	d := desk.Desk{Store: db}
+	name := desk.Name{Text: o.followUp}
+	for i := range 2 { // moved, and moved again
+		moved, err := d.Reschedule(t.Context(), name, "ana", time.Now().Add(time.Duration(i+1)*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name.Text = moved.Successor
+	}
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "completed"}))
+	bridge(t, db, 500)
+	var state, call, actor string
+	if err := db.Pool.QueryRow(t.Context(), `select f.state, f.call_id, e.actor from phone_followups f join followup_events e on e.followup_id = f.id and e.version = f.version where f.id = $1`, name.Text).Scan(&state, &call, &actor); err != nil || state != "call_placed" || call != sid("CA", 1) || actor != "carrier" {
+		t.Errorf("the successor is %s %s by %s, %v", state, call, actor, err)
+	}
+	if got := o.standing(t); got != "cancelled - - attempt did_not_ring - evidence placed! events 2" {
+		t.Error(got)
+	}
+}
+
+// One that awaits a person stays, and neither approving nor moving it on makes it ring.
+func TestEvidenceWhileAMovedPromiseAwaitsAPerson(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "did_not_ring", "")
+	d := desk.Desk{Store: db}
+	moved, err := d.Reschedule(t.Context(), desk.Name{Text: o.followUp}, "ana", time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`alter table phone_followups disable trigger user`,
+		`insert into approvals (followup_id, reasons, e164, line, caller_number, words, asked_at) select id, '{approval_required}', '` + o.them + `', 'default', 'x', 'x', now() from phone_followups where successor_of is not null`,
+		`update phone_followups f set state = 'awaiting_approval', approval_id = a.id from approvals a where a.followup_id = f.id`,
+		`alter table phone_followups enable trigger user`,
+	} {
+		if _, err := db.Pool.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "completed"}))
+	bridge(t, db, 500)
+	var refused *desk.Refusal
+	if _, err := d.Approve(t.Context(), desk.Name{Text: moved.Successor}, "ana", ""); !errors.As(err, &refused) || !strings.Contains(refused.Says, "rang already") {
+		t.Errorf("approving: %v", err)
+	}
+	if _, err := d.Reschedule(t.Context(), desk.Name{Text: moved.Successor}, "ana", time.Now().Add(2*time.Hour)); !errors.As(err, &refused) || !strings.Contains(refused.Says, "rang already") {
+		t.Errorf("rescheduling: %v", err)
+	}
+}
+
+// A person who knows which call it was names it, and its end is known from then on.
+func TestAPersonNamesTheCall(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o, other := newOffice(t, db, 1, "uncertain", ""), newOffice(t, db, 2, "placed", sid("CA", 3))
+	d := desk.Desk{Store: db}
+	var misuse *desk.Misuse
+	if _, err := d.Rang(t.Context(), desk.Name{Text: o.followUp}, "ana", 0, sid("CA", 3)); !errors.As(err, &misuse) || !strings.Contains(misuse.Says, "another attempt's") {
+		t.Errorf("a call of %s: %v", other.tenant, err)
+	}
+	if _, err := d.Rang(t.Context(), desk.Name{Text: o.followUp}, "ana", 0, sid("CA", 1)); err != nil {
+		t.Fatal(err)
+	}
+	lookUp(t, db, o, &archive{record: recordOf(o, sid("CA", 1), "no-answer")})
+	if got := o.standing(t); got != "call_placed ONE no-answer attempt placed ONE evidence - events 2" {
+		t.Error(got)
+	}
+}
+
+// What the carrier lists against a person's word has to be answered for.
+func TestDidNotRingAgainstTheRecords(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "uncertain", "")
+	if _, err := db.Pool.Exec(t.Context(), `update limits set quarantine = '1 microsecond'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Pool.Exec(t.Context(), `alter table attempts disable trigger attempt_is_frozen; update attempts set answer_by = send_by + interval '1 microsecond'; alter table attempts enable trigger attempt_is_frozen`); err != nil {
+		t.Fatal(err)
+	}
+	o.due(t, "")
+	lookUp(t, db, o, &archive{found: carrier.Found{Records: []carrier.Record{{CallID: sid("CA", 1), Status: carrier.StatusCompleted}}}})
+	d, name := desk.Desk{Store: db}, desk.Name{Text: o.followUp}
+	var refused *desk.Refusal
+	if _, err := d.DidNotRing(t.Context(), name, "ana", desk.Silence{}); !errors.As(err, &refused) || !strings.Contains(refused.Says, "lists 1 call(s)") {
+		t.Errorf("%v", err)
+	}
+	if _, err := d.DidNotRing(t.Context(), name, "ana", desk.Silence{Despite: true}); err != nil {
+		t.Error(err)
+	}
+	if got := o.standing(t); got != "due - - attempt did_not_ring - evidence - events 2" {
+		t.Error(got)
 	}
 }

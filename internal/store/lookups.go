@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -90,6 +91,16 @@ func (s *Store) Owned(ctx context.Context, a lookup.Attempt, callIDs []string) (
 	return owned, nil
 }
 
+// endedInQueueSQL tells, on the follow-up itself, of a call that was taken and will not ring. It
+// stays call_placed, which is final: the carrier had it. But nobody was reached, and that is to be seen.
+const endedInQueueSQL = `
+with moved as (
+  update phone_followups f set version = version + 1, reason = 'cancelled_in_queue', detail = @detail
+  where f.id = @id::text::uuid and f.attempt_no = @no and f.state = 'call_placed' and f.reason is distinct from 'cancelled_in_queue'
+  returning f.id, f.version, f.tenant_id)
+insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, actor, reason, detail, attempt_no)
+select id, version, tenant_id, clock_timestamp(), 'call_placed', 'call_placed', 'daemon', 'cancelled_in_queue', @detail, @no from moved`
+
 // KeepLookup writes down what came of a look-up, see lookup.Store. An attempt that was settled
 // meanwhile has been given another time already.
 func (s *Store) KeepLookup(ctx context.Context, a lookup.Attempt, all []lookup.Lookup, again time.Time) error {
@@ -106,6 +117,13 @@ func (s *Store) KeepLookup(ctx context.Context, a lookup.Attempt, all []lookup.L
 					"id": a.FollowUp, "no": a.No, "asked_at": l.AskedAt, "question": string(l.Question),
 					"answered": l.Answered, "says": l.Says, "found": string(found),
 				}); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(all, func(l lookup.Lookup) bool { return l.Question == lookup.Cancel && l.Answered }) {
+			if _, err := tx.Exec(ctx, endedInQueueSQL, pgx.StrictNamedArgs{
+				"id": a.FollowUp, "no": a.No, "detail": "the carrier took the call and never dialed it: it was cancelled in the carrier's queue, too late to ring",
+			}); err != nil {
 				return err
 			}
 		}

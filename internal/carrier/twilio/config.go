@@ -41,6 +41,7 @@ type Config struct {
 
 // Carrier is one Twilio account to place calls with. It is safe for concurrent use.
 type Carrier struct {
+	account       string // its SID
 	transport     *carrier.Transport
 	perSecond     float64
 	calls         string // the URL of the account's calls, without its ending
@@ -81,6 +82,7 @@ func New(c Config, t *carrier.Transport) (*Carrier, error) {
 	}
 	path := "/2010-04-01/Accounts/" + c.AccountSID + "/Calls"
 	a := &Carrier{
+		account:       c.AccountSID,
 		transport:     t,
 		perSecond:     c.CallsPerSecond,
 		calls:         base + path,

@@ -45,7 +45,7 @@ func (a *Carrier) Find(ctx context.Context, s carrier.Sought) (carrier.Found, er
 			if !created.IsZero() && created.Before(s.Since.Add(-skew)) {
 				return found, nil // the newest come first
 			}
-			if call.Direction == "outbound-api" && !seen[call.SID] {
+			if call.Direction == "outbound-api" && !seen[call.SID] && a.meant(call, s) {
 				seen[call.SID] = true
 				found.Records = append(found.Records, call.found(created))
 			}
@@ -61,6 +61,13 @@ func (a *Carrier) Find(ctx context.Context, s carrier.Sought) (carrier.Found, er
 	}
 	found.Cut = true
 	return found, nil
+}
+
+// meant reports whether a listed call is one of those that were asked for, as far as it says. A list
+// that holds others says nothing of them.
+func (a *Carrier) meant(c record, s carrier.Sought) bool {
+	differs := func(said, asked string) bool { return carrier.Number(said).E164() != "" && said != asked }
+	return !differs(c.To, s.To.E164()) && !differs(c.From, s.From.E164()) && (c.AccountSID == "" || c.AccountSID == a.account)
 }
 
 func (c record) found(created time.Time) carrier.Record {

@@ -44,10 +44,30 @@ func (a *Carrier) Verify(d carrier.Delivery) error {
 	if err != nil {
 		return err
 	}
-	if !hmac.Equal([]byte(signature), []byte(sign(a.secret, d.URL, form))) {
+	as, other := []byte(sign(a.secret, d.URL, form)), []byte(sign(a.secret, otherPort(d.URL), form))
+	if !hmac.Equal([]byte(signature), as) && !hmac.Equal([]byte(signature), other) {
 		return errForged
 	}
 	return nil
+}
+
+// otherPort is target with its port taken away, or with its scheme's own where it has none: Twilio's
+// libraries say that it signs now one and now the other, and accept both.
+func otherPort(target string) string {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return target
+	}
+	host, rest, _ := strings.Cut(strings.TrimPrefix(target, u.Scheme+"://"), "/")
+	switch {
+	case u.Port() != "":
+		host = strings.TrimSuffix(host, ":"+u.Port())
+	case u.Scheme == "https":
+		host += ":443"
+	default:
+		host += ":80"
+	}
+	return u.Scheme + "://" + host + "/" + rest
 }
 
 func sign(secret []byte, target string, form url.Values) string {

@@ -62,6 +62,15 @@ func TestVerify(t *testing.T) {
 			d.Body = []byte("Note=a%20b&From=%2B14155550100&CallStatus=ringing&CallSid=" + goodSID)
 		}), nil},
 		{"with a query", signed(testToken, hook+"?a=1&b=%20", body), nil},
+		{"signed without the port that it was told", sentWith("https://calls.example.com:8443/webhooks/twilio/status/tok", body, map[string]string{
+			"X-Twilio-Signature": signed(testToken, "https://calls.example.com/webhooks/twilio/status/tok", body).Header("X-Twilio-Signature"),
+		}), nil},
+		{"signed with the port that it was not told", sentWith(hook, body, map[string]string{
+			"X-Twilio-Signature": signed(testToken, strings.Replace(hook, ".com/", ".com:443/", 1), body).Header("X-Twilio-Signature"),
+		}), nil},
+		{"signed with another port", sentWith(hook, body, map[string]string{
+			"X-Twilio-Signature": signed(testToken, strings.Replace(hook, ".com/", ".com:444/", 1), body).Header("X-Twilio-Signature"),
+		}), errForged},
 		{"nothing but a URL", signed(testToken, hook, ""), nil},
 		{"64 KiB", signed(testToken, hook, large), nil},
 

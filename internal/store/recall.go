@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"chasephone/internal/drain"
+)
+
+// recallSQL finds what is known of follow-ups that are due again: that an earlier attempt rang.
+const recallSQL = `
+select distinct on (v.followup_id) v.followup_id, v.attempt_no, v.source, v.call_id
+from evidence v
+join phone_followups f on f.id = v.followup_id
+join attempts a on a.followup_id = v.followup_id and a.no = v.attempt_no
+where v.followup_id = any(@ids::text[]::uuid[]) and v.conflict and v.says = 'placed' and v.call_id is not null
+  and f.state = 'due' and a.outcome in ('did_not_ring', 'not_placed')
+  and not exists (select from attempts o where o.carrier = a.carrier and o.call_id = v.call_id and (o.followup_id, o.no) <> (a.followup_id, a.no))
+order by v.followup_id, v.id`
+
+// keptSQL finds follow-ups among some that are due, and were rescheduled from one of which the
+// carrier says that it rang.
+const keptSQL = `
+with recursive line as (
+  select f.id as due, f.successor_of as id from phone_followups f where f.id = any(@ids::text[]::uuid[]) and f.successor_of is not null
+  union
+  select l.due, p.successor_of from line l join phone_followups p on p.id = l.id where p.successor_of is not null
+), told as (
+  select distinct on (l.due) l.due, v.call_id
+  from line l join evidence v on v.followup_id = l.id and v.conflict and v.says = 'placed' and v.call_id is not null
+  order by l.due, v.id
+), moved as (
+  update phone_followups f
+  set state = 'call_placed', version = coalesce(version, 0) + 1, reason = null, detail = @detail, call_id = t.call_id, ready = false, updated_at = clock_timestamp()
+  from told t where f.id = t.due and f.state = 'due'
+  returning f.id, f.version, f.tenant_id)
+insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, detail)
+select id, version, tenant_id, clock_timestamp(), 'due', 'call_placed', 'call_placed', 'carrier', @detail from moved
+returning followup_id`
+
+// keepMoved settles those among some follow-ups that are due although the call rang before they were
+// rescheduled: a promise that was moved is the same promise (R8, R10).
+func (s *Store) keepMoved(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, keptSQL, pgx.StrictNamedArgs{"ids": ids, "detail": "the carrier's word: it rang before it was rescheduled"})
+	if err != nil {
+		return nil, fmt.Errorf("settling what was rescheduled: %w", err)
+	}
+	kept, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("settling what was rescheduled: %w", err)
+	}
+	return kept, nil
+}
+
+// successorsSQL finds what a follow-up was rescheduled to, and that to.
+const successorsSQL = `
+with recursive line as (
+  select id from phone_followups where successor_of = @id
+  union
+  select f.id from phone_followups f join line l on f.successor_of = l.id)
+select id from line`
+
+// keepSuccessors settles what a follow-up of which the carrier says that it rang was rescheduled to.
+func (s *Store) keepSuccessors(ctx context.Context, tx pgx.Tx, id string) error {
+	rows, err := tx.Query(ctx, successorsSQL, pgx.StrictNamedArgs{"id": id})
+	if err != nil {
+		return fmt.Errorf("looking for what was rescheduled: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("looking for what was rescheduled: %w", err)
+	}
+	_, err = s.keepMoved(ctx, tx, ids)
+	return err
+}
+
+// recall settles follow-ups that have become due again although the carrier has said meanwhile that an
+// earlier attempt rang (R8). It says which.
+func (s *Store) recall(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	moved, err := s.keepMoved(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, recallSQL, pgx.StrictNamedArgs{"ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("recalling evidence: %w", err)
+	}
+	var (
+		words []word
+		kept  []string
+		w     = word{says: string(drain.AttemptPlaced)}
+	)
+	_, err = pgx.ForEachRow(rows, []any{&w.followUp, &w.no, &w.source, &w.callID}, func() error {
+		words, kept = append(words, w), append(kept, w.followUp)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recalling evidence: %w", err)
+	}
+	return append(kept, moved...), s.weighSet(ctx, tx, words)
+}
