@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"chasephone/config"
@@ -48,11 +50,12 @@ func (a *accounts) put(c config.Carriers, prefix string) error {
 	for _, one := range []struct {
 		name string
 		is   bool
+		at   string
 		open func(name string, c config.Carriers) (account, error)
 	}{
-		{twilio.Name, c.Twilio.Configured(), a.twilio},
-		{telnyx.Name, c.Telnyx.Configured(), a.telnyx},
-		{sip.Name, c.SIP.Configured(), a.sip},
+		{twilio.Name, c.Twilio.Configured(), c.Twilio.BaseURL, a.twilio},
+		{telnyx.Name, c.Telnyx.Configured(), c.Telnyx.BaseURL, a.telnyx},
+		{sip.Name, c.SIP.Configured(), c.SIP.Trunk, a.sip},
 	} {
 		if !one.is {
 			continue
@@ -69,7 +72,7 @@ func (a *accounts) put(c config.Carriers, prefix string) error {
 		a.all[name] = opened
 		a.mu.Unlock()
 		a.carriers.Put(name, opened.Carrier)
-		a.log.Info("calls can go out by "+name, "allow_loopback", a.loopback)
+		a.log.Info("calls can go out by "+name, "at", one.at, "allow_loopback", a.loopback)
 	}
 	return nil
 }
@@ -132,7 +135,7 @@ func (a *accounts) adopt(names []string) (adopted []string) {
 			adopted = append(adopted, name)
 			continue
 		}
-		if why := oneLine(err); a.refused[name] != why {
+		if why := oneLine(errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))); a.refused[name] != why {
 			if a.refused == nil {
 				a.refused = map[string]string{}
 			}

@@ -160,7 +160,7 @@ func TestFleetHostileWebhooks(t *testing.T) {
 		{"a repeated key", uncertain, repeated, "", http.StatusBadRequest, "malformed"},
 		{"huge", uncertain, huge, "", http.StatusRequestEntityTooLarge, "too_large"},
 		{"foreign", "/webhooks/twilio/status/" + "0b2f7d5e-0000-4000-8000-000000000000", ringing, "", http.StatusOK, "foreign"},
-		{"foreign, of another line", "/webhooks/twilio/status", of(none, "ringing", "+14152000002"), "", http.StatusOK, "kept"}, // of this number, by this line: a call that somebody else placed
+		{"foreign, of another line", "/webhooks/twilio/status", of(none, "ringing", "+14152000002"), "", http.StatusOK, "kept"},             // of this number, by this line: a call that somebody else placed
 		{"about another number", uncertain, of("CA0000000000000000000000000000bad2", "ringing", "+14152000009"), "", http.StatusOK, "kept"}, // shown to a person
 		{"no such webhook", "/webhooks/twilio/nonsense", ringing, "", http.StatusNotFound, "refused"},
 		{"replayed", placed, end, "", http.StatusOK, "kept"},
@@ -217,7 +217,7 @@ func TestFleetLooksUp(t *testing.T) {
 	})
 	rings := company.Rings()
 	rang := rings.Entries[slices.IndexFunc(rings.Entries, func(e sim.Entry) bool { return e.Rang })].SID
-	for ref, want := range map[string]string{"r1": "1 call(s) listed, 1 of them no other attempt's", "r2": "no such call is listed"} {
+	for ref, want := range map[string]string{"r1": "1 call(s) listed, of which 1 may be this one", "r2": "no such call is listed"} {
 		if s := f.state(ref); s != "uncertain" {
 			t.Errorf("%s is %s", ref, s)
 		}

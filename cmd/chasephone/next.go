@@ -96,7 +96,7 @@ func (s story) uncertain() {
 	}
 	s.printf("\nIt may have rung")
 	s.printf("  how far it got: %s", far(a.Stage))
-	s.printf("  where to look: the carrier's own list of calls to %s, from %s to %s",
+	s.printf("  where to look: the carrier's own list of calls to %s (show --json has it in full), from %s to %s",
 		plain(masked(s.FollowUp.PhoneNumber)), when(a.BeginAt), when(a.AnswerBy))
 	s.records(a)
 	switch {

@@ -109,7 +109,7 @@ T  dialing → uncertain, by the carrier: it may have rung (answer_unknown)
 
 It may have rung
   how far it got: the request was written, and no answer came
-  where to look: the carrier's own list of calls to +* *** *** **23, from T to T
+  where to look: the carrier's own list of calls to +* *** *** **23 (show --json has it in full), from T to T
   the carrier's records: not asked yet
   the carrier may keep a call waiting until T: before that a list without it proves nothing
   “it did not ring” can be said now: the quarantine was over at T

@@ -105,7 +105,7 @@ func (h *Handler) keep(ctx context.Context, hook webhook, a Arrival) result {
 	signed, became := verify(h.Accounts(name), a.Delivery)
 	switch became {
 	case resultForged:
-		h.log(slog.LevelWarn, "a delivery was turned away: no account of this carrier signed it", hook, became, nil)
+		h.log(slog.LevelWarn, "a delivery was turned away: no account of this carrier that this daemon has signed it for this address", hook, became, nil)
 		return became
 	case resultStale:
 		h.log(slog.LevelWarn, "a delivery was turned away: it was not signed just now; is this machine's clock right?", hook, became, nil)
@@ -159,7 +159,9 @@ func (h *Handler) log(level slog.Level, text string, hook webhook, became result
 	if !due {
 		return
 	}
-	attrs := []any{"carrier", hook.carrier.Name, "kind", hook.kind, "others_since_last_logged", others}
+	// The address without the token: a carrier that signs another one than it was told is the usual cause.
+	address := strings.TrimRight(h.PublicURL, "/") + webhooks + hook.carrier.Name + "/" + hook.kind
+	attrs := []any{"carrier", hook.carrier.Name, "verified_for", address, "others_since_last_logged", others}
 	if err != nil {
 		attrs = append(attrs, "err", cause(err))
 	}

@@ -208,7 +208,7 @@ func (l *Lookups) search(ctx context.Context, from Carrier, a *Attempt) ([]Looku
 }
 
 func says(listed, left int, cut bool) string {
-	text := fmt.Sprintf("%d call(s) listed, %d of them no other attempt's", listed, left)
+	text := fmt.Sprintf("%d call(s) listed, of which %d may be this one", listed, left)
 	if listed == 0 {
 		text = "no such call is listed"
 	}
