@@ -139,6 +139,7 @@ create index lines_of_number on lines (caller_number);
 -- Evidence can also be a webhook, a record that was looked up, or a trunk's own signalling. It
 -- can say that no phone was rung, and that a call ended in two ways.
 alter table evidence drop constraint evidence_source_check, drop constraint evidence_says_check;
+alter table evidence add column doubtful boolean not null default false; -- about another number, or another attempt's call
 alter table evidence add constraint evidence_source_check check (source in ('reply', 'webhook', 'record', 'signalling')),
   add constraint evidence_says_check check (says in ('placed', 'refused', 'not_placed', 'uncertain', 'not_dialed', 'ends'));
 

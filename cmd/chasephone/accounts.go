@@ -211,6 +211,17 @@ func companies() []arrivals.Carrier {
 	}
 }
 
+// isCallID reports whether a text has the form of an id that an account's carrier gives to calls.
+func isCallID(account, text string) bool {
+	switch name, _ := carrier.SplitAccount(account); name {
+	case twilio.Name:
+		return twilio.IsCallID(text)
+	case telnyx.Name:
+		return telnyx.IsCallID(text)
+	}
+	return false // a trunk's calls have the ids that we gave them
+}
+
 // readers gives what reads a carrier's deliveries.
 func readers(carrierName string) func(carrier.Delivery) (carrier.Report, error) {
 	for _, c := range companies() {

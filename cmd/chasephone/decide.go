@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"chasephone/internal/desk"
 	"chasephone/internal/followup"
@@ -74,14 +75,13 @@ func (c settleCmd) Run(ctx context.Context, p process) error {
 	}
 	defer db.Close()
 	// What has arrived and is not joined yet may settle it, or say what this person is about to.
-	if _, err := bridgeNow(ctx, db); err != nil {
+	if _, err := bridgeNow(ctx, db); err != nil && c.DidNotRing {
+		return err // that it rang may be said whatever else there is
+	}
+	if err := c.layOut(ctx, p, db); err != nil {
 		return err
 	}
-	if !c.JSON {
-		if err := c.layOut(ctx, p, db); err != nil {
-			return err
-		}
-	}
+	c.Call = strings.TrimSpace(c.Call)
 	return c.take(p, db, func(d desk.Desk, name desk.Name, by string) (desk.Result, error) {
 		if c.Rang {
 			return d.Rang(ctx, name, by, c.Attempt, c.Call)
@@ -91,7 +91,7 @@ func (c settleCmd) Run(ctx context.Context, p process) error {
 }
 
 // layOut prints what the carrier has shown of an uncertain attempt, so that nobody decides, or is
-// told to wait, without having had it in front of them.
+// told to wait, without having had it in front of them; and it checks --call by its carrier's form.
 func (c settleCmd) layOut(ctx context.Context, p process, db *store.Store) error {
 	s, err := db.Story(ctx, desk.Name{Text: c.ID, Tenant: c.Tenant})
 	if err != nil {
@@ -103,7 +103,14 @@ func (c settleCmd) layOut(ctx context.Context, p process, db *store.Store) error
 	}
 	out := &printer{w: p.stdout}
 	told := story{printer: out, veil: veilOf(s.FollowUp.PhoneNumber), shown: shown{Story: s}, now: now}
-	if a, ok := told.newest(); ok && s.FollowUp.State == followup.Uncertain {
+	a, ok := told.newest()
+	if !ok || s.FollowUp.State != followup.Uncertain {
+		return nil
+	}
+	if c.Call != "" && !isCallID(a.Carrier, strings.TrimSpace(c.Call)) {
+		return &desk.Misuse{Says: "--call accepts the id that " + plain(a.Carrier) + " has for the call"}
+	}
+	if !c.JSON {
 		told.records(a)
 	}
 	return out.err

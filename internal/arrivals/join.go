@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"chasephone/internal/carrier"
@@ -20,7 +21,7 @@ type Message struct {
 	Token     string           // the attempt's, where one of them carried it
 	Status    carrier.Status   // the furthest
 	Finals    []carrier.Status // every final one, in their order: more than one is a conflict
-	Dialed    bool             // at least one says more than that nobody was rung
+	Dialed    []string         // the numbers of which more is said than that nobody was rung, in order; "" where none is named
 	Asked     bool             // all are records that were asked for: the carrier sent none by itself
 	BeganAt   time.Time        // the earliest instant that is told
 	EndedAt   time.Time        // the earliest at which it was over; zero: it is not known to be
@@ -33,6 +34,11 @@ type Key struct {
 	Tenant  string
 	Account string
 	ID      string // the carrier's own
+}
+
+// Dials reports whether some arrival says that the number was dialed, as far as it says which.
+func (m Message) Dials(number string) bool {
+	return slices.Contains(m.Dialed, "") || slices.Contains(m.Dialed, number)
 }
 
 // Conflict reports whether the carrier gave a call two different ends.
@@ -48,8 +54,8 @@ func Join(a, b Message) Message {
 		Them:      phone.FromE164(lesser(a.Them.E164(), b.Them.E164())),
 		Token:     lesser(a.Token, b.Token),
 		Status:    carrier.Later(a.Status, b.Status),
-		Finals:    union(a.Finals, b.Finals),
-		Dialed:    a.Dialed || b.Dialed,
+		Finals:    union(a.Finals, b.Finals, func(x, y carrier.Status) int { return x.Rank() - y.Rank() }),
+		Dialed:    union(a.Dialed, b.Dialed, strings.Compare),
 		Asked:     a.Asked && b.Asked,
 		BeganAt:   earlier(a.BeganAt, b.BeganAt),
 		EndedAt:   earlier(a.EndedAt, b.EndedAt),
@@ -67,8 +73,11 @@ func message(k Kept, r carrier.Report) Message {
 	m := Message{
 		Key:  Key{k.Tenant, k.Account, r.ID},
 		Kind: r.Kind, Direction: r.Direction, Us: r.Us, Them: r.Them, Token: r.Token,
-		Status: r.Status, Dialed: r.Kind == carrier.KindCall && !r.Status.NotDialed(),
-		Asked: k.Kind == Record, BeganAt: at, Seconds: r.Seconds, Text: r.Text,
+		Status: r.Status,
+		Asked:  k.Kind == Record, BeganAt: at, Seconds: r.Seconds, Text: r.Text,
+	}
+	if r.Kind == carrier.KindCall && !r.Status.NotDialed() {
+		m.Dialed = []string{r.Them.E164()}
 	}
 	if r.Status.Final() { // a call that is told of at its end began as long before as it lasted
 		m.Finals, m.EndedAt, m.BeganAt = []carrier.Status{r.Status}, at, at.Add(-time.Duration(r.Seconds)*time.Second)
@@ -94,11 +103,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-func union(a, b []carrier.Status) []carrier.Status {
+func union[T comparable](a, b []T, order func(x, y T) int) []T {
 	if len(a)+len(b) == 0 {
 		return nil
 	}
 	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(x, y carrier.Status) int { return x.Rank() - y.Rank() })
+	slices.SortFunc(all, order)
 	return slices.Compact(all)
 }

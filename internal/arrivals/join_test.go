@@ -76,7 +76,7 @@ func TestJoinOfStatuses(t *testing.T) {
 			a = "" // what no reader lets through
 		}
 		m := Join(status(a), status(row.b))
-		if m.Status != row.want || m.Conflict() != row.conflict || m.Dialed != row.dialed {
+		if m.Status != row.want || m.Conflict() != row.conflict || (len(m.Dialed) > 0) != row.dialed {
 			t.Errorf("%s and %s: %s, conflict %v, dialed %v", row.a, row.b, m.Status, m.Conflict(), m.Dialed)
 		}
 	}

@@ -1,6 +1,10 @@
 package carrier
 
-import "bytes"
+import (
+	"bytes"
+	"net/url"
+	"strings"
+)
 
 // hidden stands where a secret of ours stood in what a carrier sent back: some quote the
 // credentials that they reject, and what they say is stored, logged and shown.
@@ -13,8 +17,14 @@ const shortestSecret = 4
 // Call it before the first of them.
 func (t *Transport) Hide(secrets ...string) {
 	for _, s := range secrets {
-		if len(s) >= shortestSecret {
-			t.secrets = append(t.secrets, []byte(s))
+		if len(s) < shortestSecret {
+			continue
+		}
+		for _, spelled := range []string{
+			s, strings.ReplaceAll(s, "/", `\/`), url.QueryEscape(s), url.PathEscape(s),
+			strings.NewReplacer("+", `\u002b`, "/", `\u002f`, "=", `\u003d`).Replace(s), strings.NewReplacer("+", `\u002B`, "/", `\u002F`, "=", `\u003D`).Replace(s),
+		} {
+			t.secrets = append(t.secrets, []byte(spelled))
 		}
 	}
 }

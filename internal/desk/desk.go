@@ -53,7 +53,7 @@ type Snapshot struct {
 	DueAt    time.Time
 	OptedOut bool // the number is on a do-not-call list
 	Conflict bool // the carrier's evidence says that it rang, or what it was rescheduled from, although a person said it did not
-	Listed   int  // calls that may be the newest attempt, in the carrier's records when they last were to be had
+	Listed   int  // calls that may be the newest attempt, by the carrier's word or in its records when they last were to be had
 
 	Approval   *Approval // the newest
 	Named      string    // the approval's id that the person named; "" where it was the follow-up

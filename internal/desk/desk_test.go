@@ -97,7 +97,7 @@ func TestDecisions(t *testing.T) {
 		{"approve before it is due", all(awaiting, func(s *Snapshot) { s.DueAt = noon().Add(time.Hour) }), approve, followup.Due, "approved", "due at 2026-03-04 13:00"},
 		{"approve after an opt-out", all(awaiting, optedOut), approve, followup.Due, "approved", "do-not-call"},
 		{"reschedule what rang already", all(awaiting, func(s *Snapshot) { s.Conflict = true }), later, "", "", "!rang already"},
-		{"silent, and a call is listed", all(uncertain, func(s *Snapshot) { s.Listed = 1 }), silent, "", "", "!lists 1 call(s)"},
+		{"silent, and a call is listed", all(uncertain, func(s *Snapshot) { s.Listed = 1 }), silent, "", "", "!names 1 call(s)"},
 		{"silent, although a call is listed", all(uncertain, func(s *Snapshot) { s.Listed = 1 }), silentDespite, followup.Due, "settled_did_not_ring", "due again"},
 		{"approve what rang already", all(awaiting, func(s *Snapshot) { s.Conflict = true }), approve, "", "", "!rang already"},
 		{"approve twice", said("ann", "approved", followup.Due), approve, "", "", "you had approved it already"},

@@ -88,9 +88,9 @@ func didNotRing(s Snapshot, by string, word Silence) (Change, string, error) {
 	c := Change{By: by, Attempt: "did_not_ring", Reason: "settled_did_not_ring", Detail: by + " says that it did not ring"}
 	if s.Listed > 0 {
 		if !word.Despite {
-			return Change{}, "", refuse("the carrier lists %d call(s) that may be this one: look at them, and if it did not ring all the same, say so (--despite-records)", s.Listed)
+			return Change{}, "", refuse("the carrier names %d call(s) that may be this one (see show): look at them, and if it did not ring all the same, say so (--despite-records)", s.Listed)
 		}
-		c.Detail += fmt.Sprintf(", although the carrier lists %d call(s) that may be it", s.Listed)
+		c.Detail += fmt.Sprintf(", although the carrier names %d call(s) that may be it", s.Listed)
 	}
 	var says string
 	switch {

@@ -157,8 +157,8 @@ func (l *Lookups) fetch(ctx context.Context, from Carrier, a *Attempt) ([]Lookup
 	a.Status = carrier.Later(a.Status, report.Status)
 	asked.Answered, asked.Says = true, "the call is "+cmp.Or(string(report.Status), "in a state that is not known here")
 	all := []Lookup{asked}
-	if report.Status != carrier.StatusQueued || !a.Now.After(a.LateAt) {
-		return all, nil
+	if report.Status != carrier.StatusQueued || !a.Now.After(a.LateAt) || report.Them != a.To {
+		return all, nil // one that is not to this number is somebody else's, whoever named it
 	}
 	end := Lookup{Question: Cancel, AskedAt: a.Now, Says: "it was queued still, and too late to ring: the carrier was told to let it be"}
 	if err := from.Cancel(ctx, a.CallID); err != nil {

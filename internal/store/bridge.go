@@ -86,6 +86,10 @@ func (s shape) againSQL() string {
 func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape, sql string, args pgx.StrictNamedArgs) ([]arrivals.Kept, error) {
 	var set []arrivals.Kept
 	err := s.tx(ctx, func(tx pgx.Tx) error {
+		// Nobody's lock on one follow-up may keep all others waiting for longer.
+		if _, err := tx.Exec(ctx, `set local lock_timeout = '5s'`); err != nil {
+			return fmt.Errorf("bounding the wait for locks: %w", err)
+		}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, bridgeLock); err != nil {
 			return fmt.Errorf("waiting for others that bridge: %w", err)
 		}

@@ -92,6 +92,7 @@ func orNil(s string) any {
 type said struct {
 	sid, status, kind string // kind: ours, other, in, text
 	at                time.Duration
+	to                string // of ours: "" for the attempt's own number, else another, or "anonymous"
 }
 
 func (o office) arrival(t testing.TB, s said) arrivals.Arrival {
@@ -101,6 +102,9 @@ func (o office) arrival(t testing.TB, s said) arrivals.Arrival {
 	switch s.kind {
 	case "ours":
 		d.Token = o.token
+		if s.to != "" {
+			form.Set("To", s.to)
+		}
 	case "in":
 		form.Set("From", o.them)
 		form.Set("To", o.us)
@@ -186,6 +190,7 @@ func TestAnyOrderOfArrivalsEndsTheSame(t *testing.T) {
 			switch kind { // the carrier gives one call one id
 			case "ours":
 				s.sid = sid("CA", 1000*n)
+				s.to = rapid.SampledFrom([]string{"", "", "", "anonymous", "+19995550123"}).Draw(rt, "to")
 			case "text":
 				s.sid = sid("SM", 1000*n+i)
 			default:

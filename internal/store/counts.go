@@ -18,7 +18,7 @@ import (
 
 // mayHaveRung is such an attempt, as a condition on attempts a.
 const mayHaveRung = `(a.outcome is null or a.outcome in ('placed', 'uncertain')
-  or exists (select from evidence v where v.followup_id = a.followup_id and v.attempt_no = a.no and v.conflict and v.says = 'placed'))`
+  or exists (select from evidence v where v.followup_id = a.followup_id and v.attempt_no = a.no and v.conflict and v.says = 'placed' and not v.doubtful))`
 
 // withoutEnd is an attempt whose call may still be going on, as a condition on attempts a
 // and its follow-up f: its status is not a final one, and it was made less than gates.OnLine ago.

@@ -19,8 +19,9 @@ select clock_timestamp(), ` + limitsColumns + `,
   f.tenant_id, f.ref, f.state,
   case when isfinite(f.due_at) then f.due_at when f.due_at = 'infinity' then timestamptz '9999-01-01' else timestamptz '0001-01-01' end,
   exists (select from do_not_call d where d.e164 = f.e164 and (d.tenant_id is null or d.tenant_id = f.tenant_id)),
-  exists (select from evidence v where v.followup_id in (` + lineageSQL + `) and v.conflict and v.says = 'placed'),
-  (select count(*) from lookups k cross join jsonb_array_elements(k.found) c
+  exists (select from evidence v where v.followup_id = any(array(` + lineageSQL + `)) and v.conflict and v.says = 'placed' and not v.doubtful),
+  (select count(*) from evidence v where v.followup_id = f.id and v.attempt_no = f.attempt_no and v.says = 'placed')
+  + (select count(*) from lookups k cross join jsonb_array_elements(k.found) c
    where k.id = (select max(n.id) from lookups n where n.followup_id = f.id and n.attempt_no = f.attempt_no and n.question = 'search' and n.answered)
      and coalesce(c->>'status', '') not in ('canceled', 'failed')),
   p.id, p.reasons, coalesce(p.decision, ''), coalesce(p.decided_by, ''), p.decided_at,

@@ -59,8 +59,8 @@ func lockStands(ctx context.Context, tx pgx.Tx, words []word) (map[int]stand, er
 	for i, w := range words {
 		nths[i], ids[i], nos[i], calls[i] = int32(i), w.followUp, int16(w.no), orNull(w.callID)
 	}
-	if _, err := tx.Exec(ctx, `select from phone_followups where id = any(@ids::text[]::uuid[]) order by id for no key update`, pgx.StrictNamedArgs{"ids": ids}); err != nil {
-		return nil, fmt.Errorf("locking the follow-ups that evidence is about: %w", err)
+	if err := lockPromises(ctx, tx, ids); err != nil {
+		return nil, err
 	}
 	rows, err := tx.Query(ctx, standsSQL, pgx.StrictNamedArgs{"nths": nths, "ids": ids, "nos": nos, "calls": calls})
 	if err != nil {
@@ -80,8 +80,8 @@ func lockStands(ctx context.Context, tx pgx.Tx, words []word) (map[int]stand, er
 }
 
 const keepEvidenceSQL = `
-insert into evidence (followup_id, attempt_no, source, says, call_id, code, answer, conflict)
-select @id, @no, @source, @says, @call_id, @code, @answer, @conflict
+insert into evidence (followup_id, attempt_no, source, says, call_id, code, answer, conflict, doubtful)
+select @id, @no, @source, @says, @call_id, @code, @answer, @conflict, @doubtful
 where not exists (select from evidence e where e.followup_id = @id and e.attempt_no = @no and (e.source = @source or e.conflict and @conflict)
   and e.says = @says and e.call_id is not distinct from @call_id)`
 
@@ -108,14 +108,14 @@ func (s *Store) writeVerdict(ctx context.Context, tx pgx.Tx, stand stand, w word
 	if v.keep {
 		keep := pgx.StrictNamedArgs{
 			"id": w.followUp, "no": w.no, "source": w.source, "says": w.says, "call_id": orNull(w.callID),
-			"code": orNull(w.code), "answer": orNull(w.answer), "conflict": v.conflict,
+			"code": orNull(w.code), "answer": orNull(w.answer), "conflict": v.conflict, "doubtful": v.doubtful,
 		}
 		tag, err := tx.Exec(ctx, keepEvidenceSQL, keep)
 		if err != nil {
 			return fmt.Errorf("keeping evidence: %w", err)
 		}
 		v.conflict = v.conflict && tag.RowsAffected() > 0 // told once
-		if v.conflict && !v.settle && w.says == string(drain.AttemptPlaced) {
+		if v.conflict && !v.doubtful && !v.settle && w.says == string(drain.AttemptPlaced) {
 			if err := s.keepSuccessors(ctx, tx, w.followUp); err != nil {
 				return err
 			}
@@ -167,15 +167,15 @@ func lateWord(late drain.Settlement) word {
 	}
 }
 
-// statusesSQL moves call_status on, never back (R12): while it is dialing too, so that a reply
-// that is recorded after its webhooks does not lose what they said.
+// statusesSQL moves call_status on, never back (R12). What is told of a call before it is known to be
+// placed is not lost: recordSQL reads it from the message.
 const statusesSQL = `
 with x as (
-  select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @calls::text[], @statuses::text[]) as x (id, no, call_id, status)
+  select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @calls::text[], @statuses::text[], @stranges::boolean[]) as x (id, no, call_id, status, strange)
 ), moved as (
   update phone_followups f set call_status = x.status
   from x
-  where f.id = x.id and f.state in ('dialing', 'call_placed') and (f.call_id = x.call_id or f.call_id is null and f.attempt_no = x.no)
+  where f.id = x.id and f.state = 'call_placed' and (f.call_id = x.call_id or f.call_id is null and f.attempt_no = x.no and not x.strange)
     and call_status_rank(x.status) > call_status_rank(f.call_status)
   returning x.id, x.no, x.status
 ), over as (
@@ -192,20 +192,19 @@ func (s *Store) weighAll(ctx context.Context, tx pgx.Tx, all []told) error {
 		words                []word
 		ids, calls, statuses []string
 		nos                  []int16
+		stranges             []bool
 	)
 	for _, m := range all {
 		if m.followUp == "" || m.Kind != carrier.KindCall || m.Direction != carrier.DirectionOut {
 			continue
 		}
 		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: string(drain.AttemptPlaced), callID: m.ID, strange: m.strange}
-		if !m.fresh.Dialed {
+		if len(m.fresh.Dialed) == 0 {
 			w.says, w.answer = saysNotDialed, string(m.fresh.Status)
 		}
 		words = append(words, w)
-		if m.strange {
-			continue
-		}
 		ids, nos, calls, statuses = append(ids, m.followUp), append(nos, int16(m.no)), append(calls, m.ID), append(statuses, string(m.Status))
+		stranges = append(stranges, m.strange)
 	}
 	if len(words) == 0 {
 		return nil
@@ -213,11 +212,11 @@ func (s *Store) weighAll(ctx context.Context, tx pgx.Tx, all []told) error {
 	if err := s.weighSet(ctx, tx, words); err != nil {
 		return err
 	}
-	if err := s.moveStatuses(ctx, tx, pgx.StrictNamedArgs{"ids": ids, "nos": nos, "calls": calls, "statuses": statuses}); err != nil {
+	if err := s.moveStatuses(ctx, tx, pgx.StrictNamedArgs{"ids": ids, "nos": nos, "calls": calls, "statuses": statuses, "stranges": stranges}); err != nil {
 		return err
 	}
 	for _, m := range all {
-		if m.followUp == "" || m.strange || !m.Conflict() {
+		if m.followUp == "" || !m.Conflict() {
 			continue
 		}
 		w := word{followUp: m.followUp, no: m.no, source: m.source(), says: saysEnds, callID: m.ID}

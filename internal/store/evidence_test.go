@@ -42,7 +42,7 @@ func TestArrivalsAsEvidence(t *testing.T) {
 	}{
 		{"before the reply", "", "", []said{one("ours", "ringing")}, nil, "call_placed ONE ringing attempt placed ONE evidence placed events 2"},
 		{"before the reply, in the queue", "", "", []said{one("ours", "queued")}, nil, "call_placed ONE queued attempt placed ONE evidence placed events 2"},
-		{"before the reply, not dialed", "", "", []said{one("ours", "failed")}, nil, "dialing - failed attempt open - evidence not_dialed events 1"},
+		{"before the reply, not dialed", "", "", []said{one("ours", "failed")}, nil, "dialing - - attempt open - evidence not_dialed events 1"},
 		{"after the reply was lost", "uncertain", "", []said{one("ours", "initiated")}, nil, "call_placed ONE initiated attempt placed ONE evidence placed events 2"},
 		{"the whole call, backwards", "uncertain", "", []said{one("ours", "completed"), one("ours", "in-progress"), one("ours", "ringing"), one("ours", "initiated")}, nil, "call_placed ONE completed attempt placed ONE evidence placed events 2"},
 		{"doubled", "uncertain", "", []said{one("ours", "ringing"), one("ours", "ringing"), one("ours", "ringing")}, nil, "call_placed ONE ringing attempt placed ONE evidence placed events 2"},

@@ -44,7 +44,7 @@ func (s *Store) LookUpOlder(ctx context.Context) error {
 	_, err := s.Pool.Exec(ctx, `
 		update attempts a set look_at = clock_timestamp()
 		from phone_followups f
-		where f.id = a.followup_id and a.begin_at > clock_timestamp() - interval '2 days' and a.look_at is null and a.looks = 0
+		where f.id = a.followup_id and a.begin_at > (select clock_timestamp()) - interval '2 days' and a.look_at is null and a.looks = 0
 		  and (a.outcome = 'uncertain' or a.outcome = 'placed' and a.call_id is not null and f.call_id = a.call_id and call_status_rank(f.call_status) < 5)`)
 	if err != nil {
 		return fmt.Errorf("looking up what an older release recorded: %w", err)
@@ -74,11 +74,12 @@ func (s *Store) LookupOf(ctx context.Context, ref lookup.Ref) (lookup.Attempt, b
 	return a, true, nil
 }
 
-// Owned says which calls are other attempts', see lookup.Store.
+// Owned says which calls are other attempts', see lookup.Store. What only a person has said of one is
+// no reason to keep it from another.
 func (s *Store) Owned(ctx context.Context, a lookup.Attempt, callIDs []string) (map[string]bool, error) {
 	rows, err := s.Pool.Query(ctx, `
 		select call_id from attempts
-		where carrier = @account and call_id = any(@ids::text[]) and (followup_id, no) <> (@id::text::uuid, @no::smallint)`,
+		where carrier = @account and call_id = any(@ids::text[]) and decided_by is null and (followup_id, no) <> (@id::text::uuid, @no::smallint)`,
 		pgx.StrictNamedArgs{"account": a.Account, "ids": callIDs, "id": a.FollowUp, "no": a.No})
 	if err != nil {
 		return nil, fmt.Errorf("asking whose calls are: %w", err)
@@ -96,7 +97,7 @@ func (s *Store) Owned(ctx context.Context, a lookup.Attempt, callIDs []string) (
 const endedInQueueSQL = `
 with moved as (
   update phone_followups f set version = version + 1, reason = 'cancelled_in_queue', detail = @detail
-  where f.id = @id::text::uuid and f.attempt_no = @no and f.state = 'call_placed' and f.reason is distinct from 'cancelled_in_queue'
+  where f.id = @id::text::uuid and f.call_id = @call_id and f.state = 'call_placed' and f.reason is distinct from 'cancelled_in_queue'
   returning f.id, f.version, f.tenant_id)
 insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, actor, reason, detail, attempt_no)
 select id, version, tenant_id, clock_timestamp(), 'call_placed', 'call_placed', 'daemon', 'cancelled_in_queue', @detail, @no from moved`
@@ -122,7 +123,7 @@ func (s *Store) KeepLookup(ctx context.Context, a lookup.Attempt, all []lookup.L
 		}
 		if slices.ContainsFunc(all, func(l lookup.Lookup) bool { return l.Question == lookup.Cancel && l.Answered }) {
 			if _, err := tx.Exec(ctx, endedInQueueSQL, pgx.StrictNamedArgs{
-				"id": a.FollowUp, "no": a.No, "detail": "the carrier took the call and never dialed it: it was cancelled in the carrier's queue, too late to ring",
+				"id": a.FollowUp, "no": a.No, "call_id": a.CallID, "detail": "the carrier took the call and never dialed it: it was cancelled in the carrier's queue, too late to ring",
 			}); err != nil {
 				return err
 			}

@@ -17,16 +17,17 @@ import (
 // whole set, in a number of statements that does not grow with it.
 
 // joinedSQL reads what is known of messages already, and whose attempt each is: by the token
-// that the carrier was given, else by the call's own id. One that rang another number than the
-// message is with is strange: for a person to look at.
+// that the carrier was given, else by the call's own id. One that rang another number than any that
+// the arrivals name is strange: for a person to look at.
 const joinedSQL = `
 with x as (
-  select * from unnest(@nths::int[], @tenants::text[], @accounts::text[], @ids::text[], @tokens::text[]::uuid[], @numbers::text[])
-    as x (nth, tenant_id, account, id, token, e164)
+  select * from unnest(@nths::int[], @tenants::text[], @accounts::text[], @ids::text[], @tokens::text[]::uuid[])
+    as x (nth, tenant_id, account, id, token)
 )
 select x.nth, m.id is not null, coalesce(m.kind, ''), coalesce(m.direction, ''), coalesce(m.our_number, ''), coalesce(c.e164, ''),
   coalesce(m.status, ''), coalesce(m.finals, '{}'), coalesce(m.began_at, 'epoch'), m.ended_at, coalesce(m.seconds, 0), coalesce(m.body, ''),
-  coalesce(m.followup_id::text, a.followup_id::text, ''), coalesce(m.attempt_no, a.no, 0), coalesce(a.e164 <> x.e164, false)
+  coalesce(m.followup_id::text, a.followup_id::text, ''), coalesce(m.attempt_no, a.no, 0),
+  coalesce((select o.e164 from attempts o where o.followup_id = m.followup_id and o.no = m.attempt_no), a.e164, '')
 from x
 left join messages m on m.tenant_id = x.tenant_id and m.account = x.account and m.external_id = x.id
 left join threads t on t.id = m.thread_id left join contacts c on c.id = t.contact_id
@@ -140,31 +141,36 @@ func (s *Store) writeMessages(ctx context.Context, tx pgx.Tx, fresh []arrivals.M
 func joined(ctx context.Context, tx pgx.Tx, fresh []arrivals.Message) ([]told, error) {
 	n := len(fresh)
 	all, nths := make([]told, n), make([]int32, n)
-	tenants, accounts, ids, tokens, numbers := make([]string, n), make([]string, n), make([]string, n), make([]*string, n), make([]*string, n)
+	tenants, accounts, ids, tokens := make([]string, n), make([]string, n), make([]string, n), make([]*string, n)
 	for i, m := range fresh {
 		all[i] = told{Message: m, fresh: m}
 		nths[i], tenants[i], accounts[i], ids[i] = int32(i), m.Tenant, m.Account, m.ID
-		tokens[i], numbers[i] = isToken(m.Token), orNull(m.Them.E164())
+		tokens[i] = isToken(m.Token)
 	}
 	rows, err := tx.Query(ctx, joinedSQL, pgx.StrictNamedArgs{
-		"nths": nths, "tenants": tenants, "accounts": accounts, "ids": ids, "tokens": tokens, "numbers": numbers,
+		"nths": nths, "tenants": tenants, "accounts": accounts, "ids": ids, "tokens": tokens,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading what is known of messages: %w", err)
 	}
 	var (
 		nth, no                int
-		is, strange            bool
+		is                     bool
+		rang                   string // the number that the attempt is about
 		known                  arrivals.Message
 		us, them, of, followUp string
 		finals                 []string
 		ended                  *time.Time
 	)
 	_, err = pgx.ForEachRow(rows, []any{
-		&nth, &is, &known.Kind, &known.Direction, &us, &them, &of, &finals, &known.BeganAt, &ended, &known.Seconds, &known.Text, &followUp, &no, &strange,
+		&nth, &is, &known.Kind, &known.Direction, &us, &them, &of, &finals, &known.BeganAt, &ended, &known.Seconds, &known.Text, &followUp, &no, &rang,
 	}, func() error {
 		one := &all[nth]
-		one.followUp, one.no, one.strange = followUp, no, strange
+		one.followUp, one.no = followUp, no
+		one.strange = followUp != "" && len(one.fresh.Dialed) > 0 && !one.fresh.Dials(rang)
+		if followUp != "" { // a call of ours is with whom we rang
+			one.Them, them = phone.FromE164(rang), rang
+		}
 		if !is {
 			return nil
 		}

@@ -185,12 +185,12 @@ func TestEvidenceStaysIndexBound(t *testing.T) {
 	for name, q := range map[string]planned{
 		"keep":         {store.KeepSQL(), keep},
 		"to bridge":    {store.ToBridgeSQL(), pgx.NamedArgs{"most": 500}},
-		"joined":       {store.JoinedSQL, pgx.NamedArgs{"nths": []int32{0}, "tenants": tenants, "accounts": accounts, "ids": calls, "tokens": []string{token}, "numbers": numbers}},
+		"joined":       {store.JoinedSQL, pgx.NamedArgs{"nths": []int32{0}, "tenants": tenants, "accounts": accounts, "ids": calls, "tokens": []string{token}}},
 		"spans":        {store.SpansSQL, pgx.NamedArgs{"tenants": tenants, "numbers": numbers}},
 		"others":       {store.OthersSQL, message},
 		"ours":         {store.OursSQL, message},
 		"stands":       {store.StandsSQL, pgx.NamedArgs{"nths": []int32{0}, "ids": []string{id}, "nos": []int16{1}, "calls": calls}},
-		"statuses":     {store.StatusesSQL, pgx.NamedArgs{"ids": []string{id}, "nos": []int16{1}, "calls": calls, "statuses": []string{"busy"}}},
+		"statuses":     {store.StatusesSQL, pgx.NamedArgs{"ids": []string{id}, "nos": []int16{1}, "calls": calls, "statuses": []string{"busy"}, "stranges": []bool{false}}},
 		"look-ups due": {store.LookupsDueSQL, pgx.NamedArgs{"carriers": accounts, "most": 100}},
 	} {
 		q.readsNoWhole(t, db, name, "phone_followups", "attempts", "messages", "contacts", "threads", "other_calls", "tenant_twilio_events", "lines")

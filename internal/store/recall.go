@@ -15,9 +15,8 @@ select distinct on (v.followup_id) v.followup_id, v.attempt_no, v.source, v.call
 from evidence v
 join phone_followups f on f.id = v.followup_id
 join attempts a on a.followup_id = v.followup_id and a.no = v.attempt_no
-where v.followup_id = any(@ids::text[]::uuid[]) and v.conflict and v.says = 'placed' and v.call_id is not null
+where v.followup_id = any(@ids::text[]::uuid[]) and v.conflict and v.says = 'placed' and not v.doubtful and v.call_id is not null
   and f.state = 'due' and a.outcome in ('did_not_ring', 'not_placed')
-  and not exists (select from attempts o where o.carrier = a.carrier and o.call_id = v.call_id and (o.followup_id, o.no) <> (a.followup_id, a.no))
 order by v.followup_id, v.id`
 
 // keptSQL finds follow-ups among some that are due, and were rescheduled from one of which the
@@ -29,7 +28,7 @@ with recursive line as (
   select l.due, p.successor_of from line l join phone_followups p on p.id = l.id where p.successor_of is not null
 ), told as (
   select distinct on (l.due) l.due, v.call_id
-  from line l join evidence v on v.followup_id = l.id and v.conflict and v.says = 'placed' and v.call_id is not null
+  from line l join evidence v on v.followup_id = l.id and v.conflict and v.says = 'placed' and not v.doubtful and v.call_id is not null
   order by l.due, v.id
 ), moved as (
   update phone_followups f
@@ -106,4 +105,30 @@ func (s *Store) recall(ctx context.Context, tx pgx.Tx, ids []string) ([]string, 
 		return nil, fmt.Errorf("recalling evidence: %w", err)
 	}
 	return append(kept, moved...), s.weighSet(ctx, tx, words)
+}
+
+// promisesSQL is some follow-ups and all that they were rescheduled to.
+const promisesSQL = `
+with recursive line as (
+  select id from unnest(@ids::text[]::uuid[]) as x (id)
+  union
+  select f.id from phone_followups f join line l on f.successor_of = l.id)
+select coalesce(array_agg(id::text order by id), '{}') from line`
+
+// lockPromises locks follow-ups and what they were rescheduled to, in the order in which everybody
+// locks, so that none of them becomes due, or is moved on, beside what evidence says of another.
+func lockPromises(ctx context.Context, tx pgx.Tx, ids []string) error {
+	for locked := 0; ; {
+		var all []string
+		if err := tx.QueryRow(ctx, promisesSQL, pgx.StrictNamedArgs{"ids": ids}).Scan(&all); err != nil {
+			return fmt.Errorf("looking for what was rescheduled: %w", err)
+		}
+		if len(all) == locked {
+			return nil
+		}
+		if _, err := tx.Exec(ctx, `select from phone_followups where id = any(@ids::text[]::uuid[]) order by id for no key update`, pgx.StrictNamedArgs{"ids": all}); err != nil {
+			return fmt.Errorf("locking the follow-ups that evidence is about: %w", err)
+		}
+		locked = len(all)
+	}
 }

@@ -31,12 +31,15 @@ with x as (
     look_at = case m.outcome when 'uncertain' then m.now when 'placed' then m.now + ` + firstLook + ` end
   from mine m
   where a.followup_id = m.id and a.no = m.no and a.outcome is null
-  returning m.*
+  returning m.*, a.carrier
 ), moved as (
   update phone_followups f
   set state = s.state, version = coalesce(f.version, 0) + 1, reason = s.reason, detail = s.detail, updated_at = s.now,
     call_id = coalesce(s.call_id, f.call_id),
-    call_status = case when call_status_rank(s.call_status) < call_status_rank(f.call_status) then f.call_status else coalesce(s.call_status, f.call_status) end,
+    call_status = case when s.call_id is null then f.call_status else (
+      select status from (values (s.call_status),
+        ((select g.status from messages g where g.tenant_id = s.tenant_id and g.account = s.carrier and g.external_id = s.call_id))) as v (status)
+      order by call_status_rank(status) desc, status is null limit 1) end,
     next_try_at = case when s.state <> 'due' then f.next_try_at when s.wait then s.now + @retry_after::interval else s.now end,
     ready = s.state = 'due' and not s.wait
   from settled s

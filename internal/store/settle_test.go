@@ -43,7 +43,7 @@ func TestDidNotRingAgainstTheRecords(t *testing.T) {
 	lookUp(t, db, o, &archive{found: carrier.Found{Records: []carrier.Record{{CallID: sid("CA", 1), Status: carrier.StatusCompleted}}}})
 	d, name := desk.Desk{Store: db}, desk.Name{Text: o.followUp}
 	var refused *desk.Refusal
-	if _, err := d.DidNotRing(t.Context(), name, "ana", desk.Silence{}); !errors.As(err, &refused) || !strings.Contains(refused.Says, "lists 1 call(s)") {
+	if _, err := d.DidNotRing(t.Context(), name, "ana", desk.Silence{}); !errors.As(err, &refused) || !strings.Contains(refused.Says, "names 1 call(s)") {
 		t.Errorf("%v", err)
 	}
 	if _, err := d.DidNotRing(t.Context(), name, "ana", desk.Silence{Despite: true}); err != nil {

@@ -111,7 +111,8 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 		    and due_at <= clock_timestamp() - l.max_late + interval '2 hours' and due_at > '-infinity'),
 		  (select count(*) from evidence where conflict),
 		  (select count(*) from phone_followups where state = 'call_placed' and call_id is not null and call_status_rank(call_status) < 5
-		    and updated_at < clock_timestamp() - interval '1 day' and updated_at > clock_timestamp() - interval '8 days'),
+		    and attempt_no is not null -- otherwise an attempt of what it was rescheduled from
+		    and updated_at < (select clock_timestamp()) - interval '1 day' and updated_at > (select clock_timestamp()) - interval '8 days'),
 		  (select count(*) - 1 from limits),
 		  ` + limitsColumns + `
 		from fleet f join limits l on l.id = f.limits_id`).QueryRow(func(row pgx.Row) error {

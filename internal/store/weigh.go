@@ -51,6 +51,7 @@ type knew struct {
 type verdict struct {
 	keep     bool // as evidence
 	conflict bool // it contradicts what was recorded
+	doubtful bool // it is about another number, or another attempt's call: nothing follows but a person's look
 	own      bool // the call is this attempt's, though a person settled it
 	settle   bool // the call was placed: the follow-up with it
 }
@@ -64,10 +65,10 @@ func weigh(s stand, w word) verdict {
 	}
 	newest := s.newest == w.no
 	switch {
+	case s.owned, w.strange:
+		return verdict{keep: true, conflict: true, doubtful: true}
 	case s.outcome == "placed" && s.callID == w.callID:
 		return verdict{}
-	case s.owned, w.strange:
-		return verdict{keep: true, conflict: true}
 	case s.outcome == "placed" && s.callID == "":
 		return verdict{keep: true, own: true}
 	case s.outcome == "":

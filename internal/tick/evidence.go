@@ -32,6 +32,9 @@ type LookUp func(ctx context.Context, followUp string, no int) error
 // ErrElsewhere says that this daemon has no account to do it by, and another may.
 var ErrElsewhere = errors.New("this daemon has no such account")
 
+// speakPatience is how long somebody on the telephone waits for words, and far more.
+const speakPatience = time.Minute
+
 // speakElsewhere is how soon another daemon may take up words that this one cannot say.
 const speakElsewhere = 100 * time.Millisecond
 
@@ -162,7 +165,7 @@ func (w *speaker) Timeout(*river.Job[SpeakArgs]) time.Duration { return lookUpTi
 
 func (w *speaker) Work(ctx context.Context, job *river.Job[SpeakArgs]) error {
 	err := w.speak(ctx, job.Args.FollowUp, job.Args.No)
-	if errors.Is(err, ErrElsewhere) {
+	if errors.Is(err, ErrElsewhere) && time.Since(job.CreatedAt) < speakPatience {
 		return river.JobSnooze(speakElsewhere) //nolint:wrapcheck // River tells it by its type
 	}
 	if err != nil {

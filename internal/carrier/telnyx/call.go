@@ -26,6 +26,9 @@ func (a *Carrier) Fetch(ctx context.Context, id string) ([]byte, error) {
 	return raw, nil
 }
 
+// IsCallID reports whether a text has the form of a call's id.
+func IsCallID(text string) bool { return callID.MatchString(text) }
+
 // Cancel ends a call, also one that was answered meanwhile: Telnyx has no command that spares it.
 func (a *Carrier) Cancel(ctx context.Context, id string) error {
 	return a.command(ctx, id, "hangup", struct{}{})

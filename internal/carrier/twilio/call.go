@@ -20,6 +20,9 @@ func (a *Carrier) Fetch(ctx context.Context, callID string) ([]byte, error) {
 	return a.one(ctx, callID, carrier.Question{Method: "GET"})
 }
 
+// IsCallID reports whether a text has the form of a call's id.
+func IsCallID(text string) bool { return callSID.MatchString(text) }
+
 // Cancel ends a call that is still queued or rings. Twilio refuses (21220) one that was answered
 // or is over, and that changes nothing.
 func (a *Carrier) Cancel(ctx context.Context, callID string) error {
