@@ -118,6 +118,7 @@ func TestDecisions(t *testing.T) {
 		{"decline late", all(awaiting, late), decline, followup.Missed, "too_late", "!too late"},
 
 		{"it rang", uncertain, rang, followup.CallPlaced, "settled_rang", "it rang"},
+		{"it rang, as a number", uncertain, func(d Desk) (Result, error) { return d.Rang(t.Context(), name, "ann", 0, "+14155550000") }, "", "", "!no telephone number"},
 		{"it rang, twice", settledAs("ann", "placed", followup.CallPlaced), rang, "", "", "you had settled it already"},
 		{"it rang, after another", settledAs("bob", "placed", followup.CallPlaced), rang, "", "", "!bob said that it rang"},
 		{"it rang, after the opposite", settledAs("bob", "did_not_ring", followup.Due), rang, "", "", "!bob said that it did not ring"},

@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"fmt"
+	"regexp"
 
 	"chasephone/internal/followup"
 )
@@ -19,9 +20,15 @@ func (d Desk) Rang(ctx context.Context, name Name, by string, attempt int, callI
 		if err := meant(s, attempt); err != nil {
 			return Change{}, "", err
 		}
+		if callID != "" && !callIDForm.MatchString(callID) {
+			return Change{}, "", &Misuse{Says: "a call's id is the carrier's own: letters and digits, and no telephone number"}
+		}
 		return rang(s, by, callID)
 	})
 }
+
+// callIDForm is what any carrier's id of a call has, and what no telephone number has.
+var callIDForm = regexp.MustCompile(`^[0-9]*[A-Za-z][!-~]{7,199}$`) //nolint:gochecknoglobals // a constant
 
 // Silence is what a person says of a call that did not ring.
 type Silence struct {

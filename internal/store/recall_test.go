@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"chasephone/internal/desk"
 	"chasephone/internal/drain"
 	"chasephone/internal/followup"
+	"chasephone/internal/store"
 )
 
 // further gives the office a newer attempt: open, or with an outcome, and its follow-up a state.
@@ -161,5 +164,93 @@ func TestEvidenceWhileAMovedPromiseAwaitsAPerson(t *testing.T) {
 	}
 	if _, err := d.Reschedule(t.Context(), desk.Name{Text: moved.Successor}, "ana", time.Now().Add(2*time.Hour)); !errors.As(err, &refused) || !strings.Contains(refused.Says, "rang already") {
 		t.Errorf("rescheduling: %v", err)
+	}
+}
+
+// waitsForALock waits until some other session of this database waits for one.
+func waitsForALock(t *testing.T, db *store.Store) {
+	t.Helper()
+	for {
+		var n int
+		if err := db.Pool.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// While the carrier's word on a promise is being weighed, the one that it was moved to is moved on again.
+func TestEvidenceRacesWithReschedule(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o := newOffice(t, db, 1, "did_not_ring", "")
+	moved, err := desk.Desk{Store: db}.Reschedule(t.Context(), desk.Name{Text: o.followUp}, "ana", time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "completed"}))
+	bridged := make(chan error, 1)
+	again, err := db.Decide(t.Context(), desk.Name{Text: moved.Successor}, func(desk.Snapshot) (desk.Change, error) {
+		go func() { _, err := db.Bridge(t.Context(), readers, 500); bridged <- err }()
+		waitsForALock(t, db)
+		return desk.Change{
+			To: followup.Cancelled, Outcome: followup.OutcomeCancelled, By: "ana", Reason: "rescheduled", Detail: "moved",
+			Successor: &desk.Successor{DueAt: time.Now().Add(2 * time.Hour)},
+		}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-bridged; err != nil {
+		t.Fatal(err)
+	}
+	var state string
+	if err := db.Pool.QueryRow(t.Context(), `select state from phone_followups where id = $1`, again.Successor).Scan(&state); err != nil || state != "call_placed" {
+		t.Errorf("the newest is %s, %v", state, err)
+	}
+}
+
+// While the carrier's word on a promise is being weighed, the one that it was moved to becomes due.
+func TestEvidenceRacesWithAReply(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	o, other := newOffice(t, db, 1, "did_not_ring", ""), newOffice(t, db, 2, "placed", sid("CA", 9))
+	result, err := desk.Desk{Store: db}.Reschedule(t.Context(), desk.Name{Text: o.followUp}, "ana", time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`alter table phone_followups disable trigger user`,
+		`insert into attempts (followup_id, no, token, tenant_id, line, carrier, e164, caller_number, daemon_id, created_at, begin_at, send_by, answer_by, late_at)
+		 select '` + result.Successor + `', 1, gen_random_uuid(), tenant_id, line, carrier, e164, caller_number, daemon_id, now(), now(), now(), now() + interval '10 s', late_at from attempts where followup_id = '` + o.followUp + `'`,
+		`update phone_followups set state = 'dialing', attempt_no = 1, e164 = '` + o.them + `' where id = '` + result.Successor + `'`,
+		`alter table phone_followups enable trigger user`,
+	} {
+		if _, err := db.Pool.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "completed"}), other.arrival(t, said{sid: sid("CA", 9), kind: "ours", status: "in-progress"}))
+	weighed, goOn := make(chan struct{}), make(chan struct{})
+	db.FollowBy(store.Jobs{Speak: func(context.Context, pgx.Tx, string, int) error { close(weighed); <-goOn; return nil }}) // after all was weighed
+	done := make(chan error, 2)
+	go func() { _, err := db.Bridge(t.Context(), readers, 500); done <- err }()
+	<-weighed
+	go func() {
+		done <- db.Record(t.Context(), []drain.Settlement{{FollowUp: result.Successor, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready"}})
+	}()
+	waitsForALock(t, db)
+	close(goOn)
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	var state string
+	if err := db.Pool.QueryRow(t.Context(), `select state from phone_followups where id = $1`, result.Successor).Scan(&state); err != nil || state != "call_placed" {
+		t.Errorf("the successor is %s, %v", state, err)
 	}
 }
