@@ -1,0 +1,28 @@
+package internal_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every test that the README's guarantee names is where it says.
+func TestGuaranteeNamesTests(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile(`\[(Test\w+)\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
+	if len(all) < 30 {
+		t.Errorf("the guarantee names %d tests", len(all))
+	}
+	for _, link := range all {
+		source, err := os.ReadFile(filepath.Join("..", link[2]))
+		if err != nil || !strings.Contains(string(source), "\nfunc "+link[1]+"(") {
+			t.Errorf("%s is not in %s (%v)", link[1], link[2], err)
+		}
+	}
+}
