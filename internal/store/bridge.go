@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"chasephone/internal/arrivals"
 	"chasephone/internal/carrier"
@@ -33,17 +36,32 @@ func (s *Store) Bridge(ctx context.Context, read arrivals.Reader, most int) (int
 }
 
 func (s *Store) bridgeShape(ctx context.Context, read arrivals.Reader, shape shape, most int) (int, error) {
-	for size := most; ; size /= 2 {
-		set, err := s.bridgeSet(ctx, read, shape, shape.toBridgeSQL(), pgx.StrictNamedArgs{"most": size})
+	passed := []int64{} // what somebody else's lock keeps from being bridged now
+	for size, patience := most, lockPatience; ; size /= 2 {
+		set, err := s.bridgeSet(ctx, read, shape, patience, shape.toBridgeSQL(), pgx.StrictNamedArgs{"most": size, "passed": passed})
+		held := isLockTimeout(err) && len(set) > 0
 		switch {
 		case err == nil:
 			return len(set), nil
+		case held && len(set) == 1:
+			passed, size = append(passed, set[0].ID), 2*most
+		case held:
+			patience = lockPatience / 20 // it was waited for long enough: now it is only to be found
 		case !isRowError(err):
 			return 0, err
 		case len(set) == 1:
 			return 1, s.setArrivalAside(ctx, shape, set[0].ID, err)
 		}
 	}
+}
+
+// lockPatience is how long bridging waits for a lock: somebody's transaction that hangs on one
+// follow-up must not keep the evidence on all others waiting.
+const lockPatience = 5 * time.Second
+
+func isLockTimeout(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "55P03"
 }
 
 // BridgeAgain bridges once more up to most arrivals of a carrier that come after one of them, in
@@ -57,7 +75,7 @@ func (s *Store) BridgeAgain(ctx context.Context, read arrivals.Reader, carrierNa
 	}
 	shape := shapes()[i]
 	for ; ; most /= 2 {
-		set, err := s.bridgeSet(ctx, read, shape, shape.againSQL(), pgx.StrictNamedArgs{"after": after, "most": most})
+		set, err := s.bridgeSet(ctx, read, shape, lockPatience, shape.againSQL(), pgx.StrictNamedArgs{"after": after, "most": most})
 		switch {
 		case err == nil && len(set) == 0:
 			return after, 0, nil
@@ -75,7 +93,7 @@ func (s *Store) BridgeAgain(ctx context.Context, read arrivals.Reader, carrierNa
 const keptColumns = `id, coalesce(tenant_id, ''), account, kind, coalesce(token, ''), body, received_at`
 
 func (s shape) toBridgeSQL() string {
-	return `select ` + keptColumns + ` from ` + s.table + ` where bridged_at is null order by id limit @most`
+	return `select ` + keptColumns + ` from ` + s.table + ` where bridged_at is null and id <> all(@passed::bigint[]) order by id limit @most`
 }
 
 func (s shape) againSQL() string {
@@ -83,11 +101,10 @@ func (s shape) againSQL() string {
 }
 
 // bridgeSet is one transaction. It returns what it read, with an error too.
-func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape, sql string, args pgx.StrictNamedArgs) ([]arrivals.Kept, error) {
+func (s *Store) bridgeSet(ctx context.Context, read arrivals.Reader, shape shape, patience time.Duration, sql string, args pgx.StrictNamedArgs) ([]arrivals.Kept, error) {
 	var set []arrivals.Kept
 	err := s.tx(ctx, func(tx pgx.Tx) error {
-		// Nobody's lock on one follow-up may keep all others waiting for longer.
-		if _, err := tx.Exec(ctx, `set local lock_timeout = '5s'`); err != nil {
+		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, strconv.FormatInt(patience.Milliseconds(), 10)); err != nil {
 			return fmt.Errorf("bounding the wait for locks: %w", err)
 		}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, bridgeLock); err != nil {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -348,4 +349,31 @@ func TestCallsWithoutEnd(t *testing.T) {
 	keep(t, db, never.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "no-answer"}), today.arrival(t, said{sid: sid("CA", 2), kind: "ours", status: "ringing"}))
 	bridge(t, db, 500)
 	want(0)
+}
+
+// A follow-up that somebody's idle transaction holds keeps no other's evidence waiting for long.
+func TestHeldFollowUpHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	held, free := newOffice(t, db, 1, "uncertain", ""), newOffice(t, db, 2, "uncertain", "")
+	tx, err := db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), `select from phone_followups where id = $1 for update`, held.followUp); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, db, held.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}), free.arrival(t, said{sid: sid("CA", 2), kind: "ours", status: "ringing"}))
+	bridge(t, db, 500)
+	if got := free.standing(t); !strings.HasPrefix(got, "call_placed TWO") {
+		t.Error(got)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bridge(t, db, 500)
+	if got := held.standing(t); !strings.HasPrefix(got, "call_placed ONE") {
+		t.Error(got)
+	}
 }

@@ -184,7 +184,7 @@ func TestEvidenceStaysIndexBound(t *testing.T) {
 	message := pgx.NamedArgs{"tenants": tenants, "accounts": accounts, "ids": calls}
 	for name, q := range map[string]planned{
 		"keep":         {store.KeepSQL(), keep},
-		"to bridge":    {store.ToBridgeSQL(), pgx.NamedArgs{"most": 500}},
+		"to bridge":    {store.ToBridgeSQL(), pgx.NamedArgs{"most": 500, "passed": []int64{}}},
 		"joined":       {store.JoinedSQL, pgx.NamedArgs{"nths": []int32{0}, "tenants": tenants, "accounts": accounts, "ids": calls, "tokens": []string{token}}},
 		"spans":        {store.SpansSQL, pgx.NamedArgs{"tenants": tenants, "numbers": numbers}},
 		"others":       {store.OthersSQL, message},
