@@ -79,7 +79,14 @@ func TestFleetUncertain(t *testing.T) {
 			f.company.script(func(w http.ResponseWriter, r *http.Request, _ string, _ int) { answer(w, r) })
 			f.due(5, "1 hour")
 			d := f.daemon()
-			f.wait("three are uncertain", func() bool { return f.count(`select count(*) from phone_followups where state = 'uncertain'`) == 3 })
+			f.wait("three in a row have held the line", func() bool {
+				return f.count(`select count(*) from lines where held_for = 'unknown_answers'`) == 1 && f.count(`select count(*) from attempts where outcome is null`) == 0
+			})
+			// Where the next slot's claim came before the second answer was recorded, a fourth was under way.
+			uncertain := f.count(`select count(*) from phone_followups where state = 'uncertain'`)
+			if uncertain != 3 && uncertain != 4 {
+				t.Fatalf("%d are uncertain", uncertain)
+			}
 			f.ticks(3)
 			if err := d.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
@@ -87,12 +94,12 @@ func TestFleetUncertain(t *testing.T) {
 			<-d.done
 			f.daemon()
 			f.ticks(3)
-			if n := len(f.company.requests()); n != 3 {
-				t.Errorf("%d requests, want 3: the fourth row is not tried", n)
+			if n := len(f.company.requests()); n != uncertain {
+				t.Errorf("%d requests, want %d: the rows behind are not tried", n, uncertain)
 			}
 			f.once()
-			if n := f.count(`select count(*) from phone_followups where state = 'uncertain'`); n != 3 {
-				t.Errorf("%d uncertain", n)
+			if n := f.count(`select count(*) from phone_followups where state = 'uncertain'`); n != uncertain {
+				t.Errorf("%d uncertain, want %d", n, uncertain)
 			}
 		})
 	}
