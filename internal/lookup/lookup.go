@@ -31,7 +31,7 @@ type Carrier interface {
 	QueuesFor() time.Duration
 }
 
-// Ref names an attempt, and when it was to be looked up.
+// Ref names an attempt.
 type Ref struct {
 	FollowUp string
 	No       int

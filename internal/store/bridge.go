@@ -36,21 +36,27 @@ func (s *Store) Bridge(ctx context.Context, read arrivals.Reader, most int) (int
 }
 
 func (s *Store) bridgeShape(ctx context.Context, read arrivals.Reader, shape shape, most int) (int, error) {
+	done := 0
 	passed := []int64{} // what somebody else's lock keeps from being bridged now
 	for size, patience := most, lockPatience; ; size /= 2 {
 		set, err := s.bridgeSet(ctx, read, shape, patience, shape.toBridgeSQL(), pgx.StrictNamedArgs{"most": size, "passed": passed})
 		held := isLockTimeout(err) && len(set) > 0
 		switch {
+		case err == nil && size < most: // the culprit is not among these
+			done, size = done+len(set), 2*most
 		case err == nil:
-			return len(set), nil
+			return done + len(set), nil
 		case held && len(set) == 1:
 			passed, size = append(passed, set[0].ID), 2*most
 		case held:
 			patience = lockPatience / 20 // it was waited for long enough: now it is only to be found
 		case !isRowError(err):
-			return 0, err
+			return done, err
 		case len(set) == 1:
-			return 1, s.setArrivalAside(ctx, shape, set[0].ID, err)
+			if err := s.setArrivalAside(ctx, shape, set[0].ID, err); err != nil {
+				return done, err
+			}
+			done, size = done+1, 2*most
 		}
 	}
 }
