@@ -221,8 +221,6 @@ func says(listed, left int, cut bool) string {
 // askError says that the carrier gave no answer to go by.
 type askError struct{ error }
 
-func (e *askError) Unwrap() error { return e.error }
-
 // record fetches a call's record and has it weighed as an arrival.
 func (l *Lookups) record(ctx context.Context, from Carrier, a *Attempt, callID string) (carrier.Report, error) {
 	body, err := from.Fetch(ctx, callID)

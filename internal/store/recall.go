@@ -56,25 +56,13 @@ func (s *Store) keepMoved(ctx context.Context, tx pgx.Tx, ids []string) ([]strin
 	return kept, nil
 }
 
-// successorsSQL finds what a follow-up was rescheduled to, and that to.
-const successorsSQL = `
-with recursive line as (
-  select id from phone_followups where successor_of = @id
-  union
-  select f.id from phone_followups f join line l on f.successor_of = l.id)
-select id from line`
-
 // keepSuccessors settles what a follow-up of which the carrier says that it rang was rescheduled to.
 func (s *Store) keepSuccessors(ctx context.Context, tx pgx.Tx, id string) error {
-	rows, err := tx.Query(ctx, successorsSQL, pgx.StrictNamedArgs{"id": id})
+	all, err := promises(ctx, tx, []string{id})
 	if err != nil {
-		return fmt.Errorf("looking for what was rescheduled: %w", err)
+		return err
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("looking for what was rescheduled: %w", err)
-	}
-	_, err = s.keepMoved(ctx, tx, ids)
+	_, err = s.keepMoved(ctx, tx, all)
 	return err
 }
 
@@ -115,16 +103,20 @@ with recursive line as (
   select f.id from phone_followups f join line l on f.successor_of = l.id)
 select coalesce(array_agg(id::text order by id), '{}') from line`
 
+func promises(ctx context.Context, tx pgx.Tx, ids []string) (all []string, err error) {
+	if err := tx.QueryRow(ctx, promisesSQL, pgx.StrictNamedArgs{"ids": ids}).Scan(&all); err != nil {
+		return nil, fmt.Errorf("looking for what was rescheduled: %w", err)
+	}
+	return all, nil
+}
+
 // lockPromises locks follow-ups and what they were rescheduled to, in the order in which everybody
 // locks, so that none of them becomes due, or is moved on, beside what evidence says of another.
 func lockPromises(ctx context.Context, tx pgx.Tx, ids []string) error {
 	for locked := 0; ; {
-		var all []string
-		if err := tx.QueryRow(ctx, promisesSQL, pgx.StrictNamedArgs{"ids": ids}).Scan(&all); err != nil {
-			return fmt.Errorf("looking for what was rescheduled: %w", err)
-		}
-		if len(all) == locked {
-			return nil
+		all, err := promises(ctx, tx, ids)
+		if err != nil || len(all) == locked {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `select from phone_followups where id = any(@ids::text[]::uuid[]) order by id for no key update`, pgx.StrictNamedArgs{"ids": all}); err != nil {
 			return fmt.Errorf("locking the follow-ups that evidence is about: %w", err)

@@ -41,7 +41,7 @@ func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 	}
 	queues := map[string]river.QueueConfig{queueTick: queue(1), queueDrain: queue(2)}
 	if c.Bridge != nil {
-		river.AddWorker(workers, &bridger{bridge: c.Bridge, log: c.Log})
+		river.AddWorker(workers, &bridger{bridge: c.Bridge})
 		river.AddWorker(workers, &looker{lookUp: c.LookUp, log: c.Log})
 		river.AddWorker(workers, &speaker{speak: c.Speak, log: c.Log})
 		queues[queueBridge], queues[queueLookUp], queues[queueSpeak] = queue(1), queue(4), queue(16)

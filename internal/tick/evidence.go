@@ -111,7 +111,6 @@ func BridgeIn(client *river.Client[pgx.Tx]) func(context.Context, pgx.Tx) error 
 type bridger struct {
 	river.WorkerDefaults[BridgeArgs]
 	bridge Bridge
-	log    *slog.Logger
 }
 
 func (w *bridger) Timeout(*river.Job[BridgeArgs]) time.Duration {
