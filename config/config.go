@@ -44,7 +44,7 @@ type Database struct {
 	// URL is empty when, and only when, the daemon runs embedded. What pgx itself objects
 	// to (an unknown sslmode, say) shows only when it is given the URL.
 	URL Secret `env:"DATABASE_URL" secret:"true" form:"database" accepts:"a postgres:// URL, or libpq's keyword=value form" example:"postgres://chasephone@localhost:5432/chasephone" doc:"The database. Its first schema in the search path holds everything. Required, unless serve runs --embedded."`
-	Dir string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder, used with serve --embedded: the PostgreSQL that it brings, and database-url, which tells commands where it is."`
+	Dir string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder: what it has seen of its database, to notice one that was restored or has lost commits; and with serve --embedded the PostgreSQL that it brings, and database-url, which tells commands where it is."`
 }
 
 // HTTP says where the daemon listens and how the world reaches it.

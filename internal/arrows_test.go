@@ -46,7 +46,11 @@ func TestArrows(t *testing.T) {
 		store:            {followup, gates, phone, carrier, drain, desk, tick, arrivals, lookup},
 		"pgtest":         {"pgserver", store},
 
+		"mutants":             {},
 		"carrier/conformance": {}, // nothing but tests
+		"sequences":           {},
+		"proof":               {},
+		"badinput":            {},
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {

@@ -105,9 +105,16 @@ func (d *diagnosis) fleet(f facts) {
 // ring looks for what keeps every call from being rung, and tells its cause alone: where no
 // daemon runs no line can be ready.
 func (d *diagnosis) ring(f facts) {
-	stopped := len(f.holds) > 0 && f.holds[0].Tenant == "" // the widest comes first
-	if stopped {
-		d.problem("everything is stopped, by %s: chasephone resume lifts it", f.holds[0].By)
+	stopped := false
+	for _, h := range f.holds {
+		switch {
+		case h.All():
+			stopped = true
+			d.problem("all ringing is held: the database may have forgotten attempts, and whom they rang would be rung again: chasephone release shows what the carriers list, and lifts it")
+		case h.Tenant == "":
+			stopped = true
+			d.problem("everything is stopped, by %s: chasephone resume lifts it", h.By)
+		}
 	}
 	if len(f.lines) == 0 {
 		d.problem("there are no lines: every follow-up waits for one: chasephone line add, or TWILIO_FROM in the daemon's environment")

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 type company struct {
 	*httptest.Server
 	answer func(w http.ResponseWriter, r *http.Request, to string, nth int)
+	list   http.HandlerFunc // its records; nil: it keeps none that could be asked
 
 	mu    sync.Mutex
 	calls []ring
@@ -52,7 +53,13 @@ func newCompany(t testing.TB) *company {
 	c := &company{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/Calls.json") {
-			http.NotFound(w, r) // it keeps no records that could be asked
+			c.mu.Lock()
+			list := c.list
+			c.mu.Unlock()
+			if list == nil {
+				list = http.NotFound
+			}
+			list(w, r)
 			return
 		}
 		to := r.FormValue("To")
@@ -81,6 +88,12 @@ func (c *company) script(answer func(w http.ResponseWriter, r *http.Request, to 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer = answer
+}
+
+func (c *company) lists(list http.HandlerFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = list
 }
 
 func (c *company) requests() []ring {
@@ -115,7 +128,7 @@ func newFleet(t *testing.T, environ ...string) *fleet {
 func newFleetOn(t testing.TB, url string, pool *pgxpool.Pool, environ ...string) *fleet {
 	f := &fleet{t: t, url: url, db: pool, company: newCompany(t)}
 	f.environ = append([]string{
-		"DATABASE_URL=" + url, "METRICS_ADDR=127.0.0.1:0", "HTTP_ADDR=127.0.0.1:0",
+		"DATABASE_URL=" + url, "METRICS_ADDR=127.0.0.1:0", "HTTP_ADDR=127.0.0.1:0", "DATA_DIR=" + t.TempDir(),
 		"PHONE_FOLLOWUP_TICK=1s", "CARRIER_ALLOW_LOOPBACK=on", "GATE_CALLING_HOURS=off",
 		"TWILIO_ACCOUNT_SID=AC00000000000000000000000000000001", "TWILIO_AUTH_TOKEN=secret", "TWILIO_FROM=+12125550100",
 		"TWILIO_BASE_URL=" + f.company.URL, "TWILIO_CALLS_PER_SECOND=0",

@@ -47,6 +47,7 @@ type cli struct {
 	Reschedule rescheduleCmd `cmd:"" help:"Cancel a follow-up and make its successor."`
 	Stop       stopCmd       `cmd:"" help:"Stop ringing: everything, a tenant or a line."`
 	Resume     resumeCmd     `cmd:"" help:"Lift a stop."`
+	Release    releaseCmd    `cmd:"" help:"Lift the hold of all ringing that a daemon put up because its database may have forgotten attempts."`
 	Check      checkCmd      `cmd:"" help:"Say whether a number may be called now, by anybody."`
 	Report     reportCmd     `cmd:"" help:"Tell of a call that chasephone did not place."`
 	Dnc        dncCmd        `cmd:"" help:"The do-not-call list."`

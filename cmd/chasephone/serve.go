@@ -178,6 +178,9 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	if err := d.open(ctx, c, db, accounts, heard); err != nil {
 		return err
 	}
+	if err := d.remember(ctx, db, accounts); err != nil {
+		return err
+	}
 	d.db.Store(db)
 
 	collector := store.NewCollector(db, d.registry)
@@ -230,7 +233,13 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 			tick.Step{Name: "look-ups", Do: func(ctx context.Context) error { return tick.OfferLookUps(ctx, client, heard.due) }},
 		)
 	}()
-	// Beside the others: whoever else bridges is waited for, and may hang.
+	// Beside the others, so that nothing holds it up: see store.Look.
+	looking := make(chan struct{})
+	go func() {
+		defer close(looking)
+		tick.Upkeep(ctx, d.log, tick.Step{Name: "memory", Do: db.Look})
+	}()
+	// And this: whoever else bridges is waited for, and may hang.
 	bridging := make(chan struct{})
 	go func() {
 		defer close(bridging)
@@ -251,6 +260,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	heard.stop(ctx)
 	<-upkeep
 	<-bridging
+	<-looking
 	within(ctx, leaveTimeout, func(ctx context.Context) {
 		if err := db.Leave(ctx); err != nil {
 			d.log.Warn("leaving the list of live daemons", "err", err)

@@ -114,7 +114,7 @@ type Claim struct {
 	Busy     bool   // somebody else holds a line: worth another look soon
 	Reached  string // the last tenant that took a place
 	PacedTo  time.Time
-	Stopped  bool   // everything is stopped: nothing was looked at
+	Stopped  bool   // everything is stopped, or all ringing is held: nothing was looked at
 	Next     Cursor // go on here when all before it is through
 	End      bool   // nothing comes after Next
 }

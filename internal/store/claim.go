@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,7 +31,7 @@ const rowsAtOnce = 1000
 const fleetLockSQL = `select from fleet for share`
 
 const fleetSQL = `
-select f.stopped_at is not null, l.id, ` + limitsColumns + `
+select f.stopped_at is not null or ringing_held(), l.id, ` + limitsColumns + `
 from fleet f join limits l on l.id = f.limits_id`
 
 // fleetBudgetLock is the last lock that a claim waits for, where calls of the fleet are counted.
@@ -64,13 +65,25 @@ type tenant struct {
 
 // Claim is T1, see drain.Store.
 func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drain.Claim, error) {
-	var claim drain.Claim
+	var (
+		claim drain.Claim
+		seen  Seen
+		now   time.Time
+	)
 	err := s.tx(ctx, func(tx pgx.Tx) error {
 		claim = drain.Claim{}
 		c := claiming{Store: s, tx: tx, q: q}
 		pairs, err := c.begin(ctx, &claim)
 		if err != nil || claim.Stopped || len(pairs.tenants) == 0 {
 			return err
+		}
+		seen = c.seen
+		switch {
+		case !c.knows:
+			return errForgotten
+		case !s.isQuiet(seen.Server):
+			claim.Stopped = true
+			return nil
 		}
 		tenants, err := c.lockTenants(ctx, pairs.tenants)
 		if err != nil || len(tenants) == 0 {
@@ -89,7 +102,7 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 		if err := c.facts(ctx, &batch, approvals); err != nil {
 			return err
 		}
-		claim.Clock.Database = batch.Now
+		claim.Clock.Database, now = batch.Now, batch.Now
 		for _, one := range batch.Candidates {
 			claim.Looked = append(claim.Looked, one.ID)
 		}
@@ -108,6 +121,12 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 		claim.Full = decisions.Full || len(decisions.Decided) > decisions.Shared && (q.Rows > 0 || found >= rowsAtOnce/2)
 		return rowError(c.write(ctx, batch, decisions))
 	})
+	switch {
+	case errors.Is(err, errForgotten):
+		return drain.Claim{Stopped: true}, s.holdForgotten(context.WithoutCancel(ctx))
+	case err == nil && len(claim.Attempts) > 0:
+		s.saw(seen, claim.Attempts[0].Token, now) // all of them or none are forgotten
+	}
 	return claim, err
 }
 
@@ -118,6 +137,8 @@ type claiming struct {
 	q        drain.Query
 	limits   followup.Limits
 	limitsID int64
+	seen     Seen // what this process has seen, and the server that it was compared in
+	knows    bool // the database does, too
 }
 
 // begin locks the fleet's row and looks for tenants with due work.
@@ -127,6 +148,7 @@ func (c *claiming) begin(ctx context.Context, claim *drain.Claim) (pairs, error)
 	batch.Queue(fleetSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(append([]any{&claim.Stopped, &c.limitsID}, limitsInto(&c.limits)...)...)
 	})
+	c.askKnows(batch)
 	if err := c.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return pairs{}, fmt.Errorf("locking the fleet: %w", err)
 	}

@@ -65,6 +65,7 @@ func describe() map[string]*prometheus.Desc {
 		"uncertain": desc("oldest_uncertain_age_seconds", "How long the oldest uncertain follow-up has been so; 0: none."),
 		"conflicts": desc("evidence_conflicts_total", "Words of carriers that contradict what was recorded: it rang after all, or one call ended in two ways."),
 		"endless":   desc("calls_without_end", "Calls that a carrier took one to eight days ago and told no end of."),
+		"held":      desc("ringing_held", "Whether all ringing is held because the database may have forgotten attempts, until a person releases it."),
 		"line":      desc("line_ready", "Whether the default tenant's line may be rung on now.", "line"),
 		"limit":     desc("limit", "The limits in force; times in seconds.", "name"),
 		"changes":   desc("limit_changes_total", "How often the limits in force were changed by a daemon's start."),
@@ -104,6 +105,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	gauge("uncertain", g.OldestUncertain.Seconds())
 	gauge("endless", float64(g.WithoutEnd))
 	gauge("disagree", float64(disagree))
+	gauge("held", truth(g.Held))
 	for _, l := range g.Lines {
 		gauge("line", truth(l.Ready), l.Name)
 	}

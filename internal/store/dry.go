@@ -56,7 +56,7 @@ with clock as materialized (select clock_timestamp() as now),
 live as materialized (select d.* from daemons d, clock c where d.seen_at > c.now - ` + liveFor + `)
 select c.now, ` + limitsColumns + `, t.id is not null,
   coalesce(t.region, ''), coalesce(t.approval, ''), coalesce(nullif(@line, ''), t.default_line, ''),
-  f.stopped_at is not null or t.stopped_at is not null, (select count(*) from live),
+  f.stopped_at is not null or t.stopped_at is not null or ringing_held(), (select count(*) from live),
   n.name is not null, coalesce(n.carrier, ''), coalesce(n.caller_number, ''), coalesce(n.url, ''),
   n.stopped_at is not null,
   case when n.held_until = 'infinity' then timestamptz '9999-01-01' else n.held_until end, coalesce(n.held_for, ''),

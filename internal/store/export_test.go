@@ -31,3 +31,10 @@ func KeepSQL() string { return shapes()[0].keepSQL() }
 
 // ToBridgeSQL reads what is to be bridged of them.
 func ToBridgeSQL() string { return shapes()[0].toBridgeSQL() }
+
+// QuietIsOver makes the time pass in which a database that is another than before is looked at.
+func (s *Store) QuietIsOver() {
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	s.memory.quietTill = s.memory.quietTill.Add(-quietFor)
+}

@@ -71,6 +71,12 @@ func (s *Store) Daemons(ctx context.Context) ([]Daemon, error) {
 	return all, nil
 }
 
+// ringingHeld is what a hold of all ringing is called among the others.
+const ringingHeld = "all ringing held"
+
+// All reports whether it is the hold of all ringing, which is lifted otherwise than a stop.
+func (h Hold) All() bool { return h.What == ringingHeld }
+
 // Hold is a stop or a held line, in force now; what it is about is empty for everything.
 type Hold struct {
 	Tenant string `json:"tenant_id,omitempty"`
@@ -82,6 +88,8 @@ type Hold struct {
 func (s *Store) Holds(ctx context.Context) ([]Hold, error) {
 	rows, err := s.Pool.Query(ctx, `
 		select tenant, line, what, coalesce(by, ''), since, case when isfinite(until) then until end, coalesce(why, '') from (
+		  select 0, '', '', '` + ringingHeld + `', null, held_at, null::timestamptz, why from ringing_holds where released_at is null
+		  union all
 		  select 1, '', '', 'everything stopped', stopped_by, stopped_at, null::timestamptz, null from fleet where stopped_at is not null
 		  union all
 		  select 2, id, '', 'tenant stopped', stopped_by, stopped_at, null, null from tenants where stopped_at is not null

@@ -150,7 +150,7 @@ func (s *Store) Lines(ctx context.Context, tenant string) ([]Line, error) {
 	rows, err := s.Pool.Query(ctx, `
 		with live as (select * from daemons where seen_at > clock_timestamp() - `+liveFor+`)
 		select l.tenant_id, l.name, l.carrier, l.caller_number, coalesce(l.url, ''), l.calls_per_second,
-		  l.stopped_at is null and t.stopped_at is null and f.stopped_at is null
+		  l.stopped_at is null and t.stopped_at is null and f.stopped_at is null and not ringing_held()
 		    and (l.held_until is null or l.held_until <= clock_timestamp())
 		    and exists (select from live d where l.carrier = any(d.carriers)
 		      and not exists (select from unfit_lines u where u.daemon_id = d.id and u.tenant_id = l.tenant_id and u.line = l.name and u.until > clock_timestamp())),

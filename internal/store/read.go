@@ -114,7 +114,7 @@ type Story struct {
 
 // Held is a stop, or a hold of its line.
 type Held struct {
-	What  string     `json:"what"` // "everything stopped", "tenant stopped", "line stopped", "line held"
+	What  string     `json:"what"` // "all ringing held", "everything stopped", "tenant stopped", "line stopped", "line held"
 	By    string     `json:"by,omitempty"`
 	Since *time.Time `json:"since,omitempty"`
 	Until *time.Time `json:"until,omitempty"`
@@ -128,8 +128,10 @@ from phone_followups f
 join tenants t on t.id = f.tenant_id
 cross join fleet x
 left join lines l on l.tenant_id = f.tenant_id and l.name = coalesce(f.line, t.default_line)
+left join ringing_holds r on r.released_at is null
 cross join lateral (values
-  ('everything stopped', x.stopped_at is not null, x.stopped_by, x.stopped_at, null::timestamptz, null),
+  ('` + ringingHeld + `', r.id is not null, null, r.held_at, null::timestamptz, r.why),
+  ('everything stopped', x.stopped_at is not null, x.stopped_by, x.stopped_at, null, null),
   ('tenant stopped', t.stopped_at is not null, t.stopped_by, t.stopped_at, null, null),
   ('line stopped', l.stopped_at is not null, l.stopped_by, l.stopped_at, null, null),
   ('line held', l.held_until > clock_timestamp(), l.held_by, null, l.held_until, l.held_for)) as h (what, so, by, since, until, why)

@@ -36,7 +36,8 @@ type Store struct {
 	defaults Defaults
 	log      *slog.Logger
 
-	jobs Jobs
+	jobs   Jobs
+	memory memory
 }
 
 // Defaults are what the environment says where a row or a tenant is silent.

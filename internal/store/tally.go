@@ -81,6 +81,7 @@ type Gauges struct {
 	Lines           []Line
 	Limits          followup.Limits
 	LimitChanges    int64
+	Held            bool // all ringing, until a person releases it
 }
 
 // Gauges reads them all. None of its statements reads a row in a final state, but for calls that
@@ -113,11 +114,11 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 		  (select count(*) from phone_followups where state = 'call_placed' and call_id is not null and call_status_rank(call_status) < 5
 		    and attempt_no is not null -- otherwise an attempt of what it was rescheduled from
 		    and updated_at < (select clock_timestamp()) - interval '1 day' and updated_at > (select clock_timestamp()) - interval '8 days'),
-		  (select count(*) - 1 from limits),
+		  (select count(*) - 1 from limits), ringing_held(),
 		  ` + limitsColumns + `
 		from fleet f join limits l on l.id = f.limits_id`).QueryRow(func(row pgx.Row) error {
 		var due, uncertain float64
-		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts, &g.WithoutEnd, &g.LimitChanges}, limitsInto(&g.Limits)...)...)
+		err := row.Scan(append([]any{&due, &uncertain, &g.AtRisk, &g.Conflicts, &g.WithoutEnd, &g.LimitChanges, &g.Held}, limitsInto(&g.Limits)...)...)
 		g.OldestDue, g.OldestUncertain = seconds(due), seconds(uncertain)
 		return err
 	})

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"chasephone/internal/carrier"
+	"chasephone/internal/store"
+)
+
+const (
+	unownedMost    = 2000 // promises that are looked for
+	unownedAtOnce  = 8    // questions to carriers at once
+	unownedTimeout = time.Minute
+	admitSet       = 500
+)
+
+// unownedCall is a call that a carrier lists to somebody who is to be called, and that no attempt owns.
+type unownedCall struct {
+	Promise store.Promise `json:"followup"`
+	carrier.Record
+}
+
+// search is what carriers were asked for, and what they said.
+type search struct {
+	Calls   []unownedCall `json:"calls"`
+	Asked   int           `json:"followups_asked_about"`
+	Unasked []string      `json:"not_answered"` // accounts that were not asked, or gave no answer to go by, and why
+	More    bool          `json:"more"`         // there are more promises than were asked about
+}
+
+// whole reports whether the carriers answered for everything.
+func (s search) whole() bool { return len(s.Unasked) == 0 && !s.More }
+
+// searchUnowned asks the carriers for calls since then to people whose promises are to be kept
+// still, and whose time had come: attempts that the database has forgotten.
+func searchUnowned(ctx context.Context, db *store.Store, a *accounts, since time.Time) (search, error) {
+	ctx, cancel := context.WithTimeout(ctx, unownedTimeout)
+	defer cancel()
+	for { // a promise that nobody has looked at has no number yet
+		n, err := db.Admit(ctx, admitSet, identify)
+		if err != nil {
+			return search{}, err
+		}
+		if n < admitSet {
+			break
+		}
+	}
+	promises, more, err := db.MayHaveRung(ctx, unownedMost)
+	if err != nil {
+		return search{}, err
+	}
+	s := search{Calls: []unownedCall{}, Asked: len(promises), Unasked: []string{}, More: more}
+	var (
+		mu      sync.Mutex
+		failed  error
+		unasked = map[string]string{}
+		asking  sync.WaitGroup
+		turns   = make(chan struct{}, unownedAtOnce)
+	)
+	for _, p := range promises {
+		turns <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-turns }()
+			mu.Lock()
+			_, gaveNone := unasked[p.Account]
+			mu.Unlock()
+			if gaveNone {
+				return
+			}
+			left, why, err := unownedOf(ctx, db, a, p, since)
+			mu.Lock()
+			defer mu.Unlock()
+			failed = cmp.Or(failed, err)
+			if why != "" {
+				unasked[p.Account] = why
+			}
+			for _, r := range left {
+				s.Calls = append(s.Calls, unownedCall{p, r})
+			}
+		})
+	}
+	asking.Wait()
+	for name, why := range unasked {
+		s.Unasked = append(s.Unasked, fmt.Sprintf("%s: %s", name, why))
+	}
+	slices.Sort(s.Unasked)
+	slices.SortFunc(s.Calls, func(a, b unownedCall) int {
+		return cmp.Or(cmp.Compare(a.Promise.ID, b.Promise.ID), cmp.Compare(a.CallID, b.CallID))
+	})
+	return s, failed
+}
+
+// unownedOf asks about one promise; why is set where there was no answer to go by.
+func unownedOf(ctx context.Context, db *store.Store, a *accounts, p store.Promise, since time.Time) (left []carrier.Record, why string, err error) {
+	records, have := a.records(p.Account)
+	switch {
+	case !have:
+		return nil, "this environment has no such account", nil
+	case records == nil:
+		return nil, "it keeps no records that could be asked", nil
+	}
+	found, err := records.Find(ctx, carrier.Sought{To: p.To, From: p.From, Since: since})
+	if err != nil {
+		return nil, carrier.CleanText(err.Error()), nil
+	}
+	if found.Cut {
+		why = "it lists more calls than were looked at"
+	}
+	left, err = db.Unowned(ctx, p, rung(found.Records))
+	return left, why, err
+}
+
+// rung leaves out calls that reached nobody's phone.
+func rung(listed []carrier.Record) []carrier.Record {
+	return slices.DeleteFunc(slices.Clone(listed), func(r carrier.Record) bool { return r.Status.NotDialed() })
+}
