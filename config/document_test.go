@@ -23,7 +23,7 @@ const (
 
 // documented are the names of Config's fields, read from its tags by other means than the
 // package's own.
-func documented(t *testing.T) []string {
+func documented(t testing.TB) []string {
 	t.Helper()
 	var names []string
 	var walk func(reflect.Type)

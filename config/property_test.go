@@ -67,7 +67,7 @@ func lineOf(found config.Mistakes, name string) string {
 	return ""
 }
 
-func checkBounds(t *rapid.T, c config.Config) {
+func checkBounds(t interface{ Fatalf(string, ...any) }, c config.Config) {
 	l := c.Limits()
 	if l.Tick < time.Second || l.Tick > time.Hour || l.PerTick < 1 || l.PerTick > 100 || l.MaxLate < time.Hour || l.MaxLate > 72*time.Hour ||
 		l.DialTimeout < time.Second || l.DialSlots < 1 || l.Drainers < 1 || l.Quarantine < time.Second || l.RetryAfter < time.Second {

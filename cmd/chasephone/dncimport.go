@@ -211,6 +211,9 @@ func nextLine(r *bufio.Reader) (string, error) {
 	for cut && err == nil {
 		_, cut, err = r.ReadLine()
 	}
+	if errors.Is(err, io.EOF) && text != "" {
+		err = nil // the last line, which ends where what is looked at of it does
+	}
 	return text, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"time"
 	"unicode"
 
 	"chasephone/internal/phone"
@@ -67,6 +68,16 @@ func Seconds(s string) int {
 		return 0
 	}
 	return n
+}
+
+// Instant reads a time that is written as layout says; the zero time where it is something else, or
+// in a year of more or less than four digits, which JSON cannot hold.
+func Instant(layout, s string) time.Time {
+	t, err := time.Parse(layout, s)
+	if t = t.UTC(); err != nil || t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // CheckPublicURL accepts what a carrier can be told to call, and nothing at all: it need not be

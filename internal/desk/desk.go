@@ -156,13 +156,15 @@ func (d Desk) decide(ctx context.Context, name Name, by string, rule func(Snapsh
 func Person(by string) (string, error) {
 	by = strings.TrimSpace(by)
 	switch {
-	case by == "":
+	case !strings.ContainsFunc(by, visible): // a name of marks that nobody sees is none
 		return "", &Misuse{Says: "nobody unnamed decides: give a name with --by"}
-	case len(by) > 200 || strings.ContainsFunc(by, func(r rune) bool { return r < ' ' || r == '\uFFFD' }):
+	case len(by) > 200 || strings.ContainsFunc(by, func(r rune) bool { return unicode.IsControl(r) || r == '\uFFFD' }):
 		return "", &Misuse{Says: "the name given with --by must be printable and at most 200 bytes long"}
 	}
 	return telemetry.MaskText(by), nil
 }
+
+func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
 
 // mostWhy is how much of a person's reason the ledger keeps, in characters.
 const mostWhy = 500

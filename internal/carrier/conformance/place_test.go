@@ -218,6 +218,14 @@ func (st *stage) within(most time.Duration, f func()) {
 // later still is counted once the whole table is over.
 func (st *stage) over(requests int) {
 	st.t.Helper()
+	if n, connections := st.end(), st.server.connections(); n != requests || requests > 0 && connections != requests {
+		st.t.Errorf("%d requests on %d connections that may ring a phone, want %d", n, connections, requests)
+	}
+}
+
+// end is over without what is expected: it says how many requests may have rung a phone.
+func (st *stage) end() int {
+	st.t.Helper()
 	close(st.server.returned)
 	if closes, ok := st.carrier.(interface{ Close(context.Context) error }); ok {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(st.t.Context()), patience)
@@ -234,10 +242,7 @@ func (st *stage) over(requests int) {
 	if left := ""; !eventually(func() bool { left = bearing(st.label); return left == "" }) {
 		st.t.Errorf("left behind:\n%s", left)
 	}
-	calls, connections := st.server.calls(), st.server.connections()
-	if len(calls) != requests || requests > 0 && connections != requests {
-		st.t.Errorf("%d requests on %d connections that may ring a phone, want %d", len(calls), connections, requests)
-	}
+	calls := st.server.calls()
 	if slices.Contains(st.server.protocols, "h2") {
 		st.t.Error("HTTP/2 was spoken")
 	}
@@ -246,4 +251,5 @@ func (st *stage) over(requests int) {
 			table.Errorf("%s: %d requests more came later", st.label, now-len(calls))
 		}
 	}
+	return len(calls)
 }

@@ -105,7 +105,7 @@ func newParser() *sipgo.Parser {
 // parse reads a message; nil where it is none that anything could be made of.
 func parse(parser *sipgo.Parser, frame []byte) sipgo.Message {
 	message, err := parser.ParseSIP(frame)
-	if err != nil || message.CallID() == nil || message.CSeq() == nil || message.Via() == nil ||
+	if err != nil || message.CallID() == nil || message.CSeq() == nil || message.Via() == nil || message.Via().Host == "" ||
 		raw(message, "From", "f") == "" || raw(message, "To", "t") == "" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	sipgo "github.com/emiago/sipgo/sip"
 
@@ -46,6 +47,9 @@ func FuzzTrunk(f *testing.F) {
 	f.Add("SIP/2.0 407 x" + head + "Proxy-Authenticate: Digest realm=\"\\\"\", nonce=\"\u2028\", qop=\"auth-int\", algorithm=SHA-256, userhash=true\r\n" + end)
 	f.Add("SIP/2.0 200 OK" + head + "m: *\r\nl: 46\r\n\r\nv=0\r\nc=IN IP4 127.0.0.1\r\nm=audio 9 RTP/AVP 0 96\r\n" + "SIP/2.0 200 OK" + strings.Replace(head, "tag=b", "tag=c", 1) + end)
 	f.Add("BYE sip:x@y SIP/2.0\r\nv: SIP/2.0/TCP a, SIP/2.0/TCP b;branch=x\r\nf: {to};tag=b\r\nt: {from}\r\ni: {id}\r\nCSeq: 1 BYE\r\n" + end)
+	for _, code := range []string{"199", "300", "403", "408", "429", "480", "484", "500", "503", "603", "699", "999"} {
+		f.Add("SIP/2.0 " + code + " \x00\xff +14155550123" + head + end)
+	}
 	f.Add("SIP/2.0 486" + head + end + "\r\n\r\nSIP/2.0 486 \r\n folded: x\r\n\r\n")
 	f.Fuzz(func(t *testing.T, said string) {
 		a, err := New(Config{Trunk: "sip:93.184.216.34", Username: "u", Password: "p", TalkFor: time.Millisecond}, carrier.NewTransport(carrier.Options{}))
@@ -54,17 +58,31 @@ func FuzzTrunk(f *testing.F) {
 		}
 		a.lastWord = time.Millisecond
 		w := &wire{}
+		var told []carrier.Delivery // to be read once run has returned
 		c := &call{
 			by: a, order: testCall(), conn: w, media: noSound{}, answer: make(chan carrier.Answer, 1), over: make(chan struct{}),
 			letters: letters{protocol: "TCP", local: w.LocalAddr(), domain: "home.example", from: "+1", to: "+2", callID: "id", fromTag: "ours"},
-			diary:   newDiary("x", step{}, nil),
+			diary:   newDiary("x", step{CallID: "id"}, func(d carrier.Delivery) { told = append(told, d) }),
 		}
 		c.invite = c.newInvite(1)
 		w.in = bytes.NewReader([]byte(strings.NewReplacer("{via}", c.invite.Via().Value(), "{from}", c.invite.From().Value(),
 			"{to}", raw(c.invite, "To"), "{id}", c.callID).Replace(said)))
 		c.run(t.Context())
-		if answer := <-c.answer; answer == nil || len(c.answer) > 0 {
+		answer := <-c.answer
+		if answer == nil || len(c.answer) > 0 {
 			t.Errorf("answer %#v", answer)
+		}
+		checkAnswer(t, said, answer)
+		for _, d := range told {
+			r, err := Read(d)
+			if err != nil || r.Kind != carrier.KindCall || r.ID != c.callID || r.Status != "" && r.Status.Rank() == 0 {
+				t.Errorf("told %q, which reads %+v, %v", d.Body, r, err)
+			}
+			for name, value := range r.Fields {
+				if !storable(value) || utf8.RuneCountInString(value) > carrier.LongestField {
+					t.Errorf("%s is %q", name, value)
+				}
+			}
 		}
 		stream, parser := newFrames(&w.sent), newParser()
 		var methods []sipgo.RequestMethod
@@ -88,6 +106,34 @@ func FuzzTrunk(f *testing.F) {
 		}
 	})
 }
+
+// checkAnswer: a call is sent again by a trunk's documented word alone, which it must have said.
+func checkAnswer(t *testing.T, said string, answer carrier.Answer) {
+	t.Helper()
+	within := func(code string, codes ...string) bool {
+		return slices.Contains(codes, code) && strings.Contains(said, "SIP/2.0 "+code)
+	}
+	switch a := answer.(type) {
+	case carrier.Placed:
+		if a.CallID != "id" || carrier.Status(a.Status).Rank() == 0 || !strings.Contains(said, "SIP/2.0 ") {
+			t.Errorf("%q: %#v", said, a)
+		}
+	case carrier.Refused:
+		if !within(a.Code, "404", "484", "604") || !storable(a.Text) {
+			t.Errorf("%q: %#v", said, a)
+		}
+	case carrier.NotPlaced:
+		if !within(a.Code, "401", "403", "407", "429", "503") || !storable(a.Text) {
+			t.Errorf("%q: %#v", said, a)
+		}
+	case carrier.Unknown:
+		if a.Stage != carrier.StageAwaiting && a.Stage != carrier.StageAnswered || !storable(a.Text) {
+			t.Errorf("%q: %#v", said, a)
+		}
+	}
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // Every message that can be read can be answered, and what is read of it goes back on one line.
 func FuzzMessage(f *testing.F) {

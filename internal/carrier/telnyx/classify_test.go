@@ -135,31 +135,3 @@ func TestRefusedOnlyWithItsStatus(t *testing.T) {
 		}
 	}
 }
-
-// Whatever comes, a status that is not on the list proves nothing, and only a complete
-// body with a call's id is a call.
-func FuzzClassify(f *testing.F) {
-	f.Add(200, []byte(created), false)
-	f.Add(422, []byte(envelope("10002")), false)
-	f.Add(429, []byte("<html>"), true)
-	f.Fuzz(func(t *testing.T, status int, body []byte, cut bool) {
-		switch got := classify(carrier.Reply{Status: status, Body: body, Truncated: cut}).(type) {
-		case carrier.Placed:
-			if status != 200 && status != 201 || cut || !callID.MatchString(got.CallID) {
-				t.Errorf("%d %q (cut %v): %#v", status, body, cut, got)
-			}
-		case carrier.Refused:
-			if status != 422 || cut {
-				t.Errorf("%d %q (cut %v): %#v", status, body, cut, got)
-			}
-		case carrier.NotPlaced:
-			if status/100 != 4 || status == 408 || cut && status != 429 {
-				t.Errorf("%d %q (cut %v): %#v", status, body, cut, got)
-			}
-		case carrier.Unknown:
-			if got.Stage != carrier.StageAnswered {
-				t.Errorf("%#v", got)
-			}
-		}
-	})
-}

@@ -35,7 +35,7 @@ func goodConfig() Config {
 // now is when the tests take place.
 func now() time.Time { return time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC) }
 
-func newAccount(t *testing.T, base string, change ...func(*Config)) *Carrier {
+func newAccount(t testing.TB, base string, change ...func(*Config)) *Carrier {
 	t.Helper()
 	c := goodConfig()
 	c.BaseURL, c.PublicURL, c.Now = base, "https://calls.example.com/base/", now

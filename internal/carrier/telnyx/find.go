@@ -138,7 +138,7 @@ func (l legs) records() []carrier.Record {
 			continue
 		}
 		if one.record.CallID == "" {
-			one.record.CallID = id // better the leg's than none
+			one.record.CallID = carrier.Storable(id, carrier.LongestField) // better the leg's than none
 		}
 		if one.answered && one.record.Status.Final() {
 			one.record.Status = carrier.StatusCompleted

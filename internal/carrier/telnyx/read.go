@@ -197,10 +197,4 @@ func (o object) party(name string) string {
 }
 
 // date reads ISO 8601, as Telnyx writes it; the zero time where it is something else.
-func date(s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t.UTC()
-}
+func date(s string) time.Time { return carrier.Instant(time.RFC3339, s) }

@@ -41,7 +41,7 @@ func newStub(t *testing.T) stub {
 	return s
 }
 
-func newAccount(t *testing.T, base, public string) *Carrier {
+func newAccount(t testing.TB, base, public string) *Carrier {
 	t.Helper()
 	a, err := New(Config{AccountSID: testSID, AuthToken: testToken, BaseURL: base, PublicURL: public},
 		carrier.NewTransport(carrier.Options{Carrier: Name, AllowLoopback: true}))

@@ -183,10 +183,4 @@ func number(s string) phone.Number {
 }
 
 // date reads RFC 2822, as Twilio writes it; the zero time where it is something else.
-func date(s string) time.Time {
-	t, err := time.Parse("Mon, 2 Jan 2006 15:04:05 -0700", s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t.UTC()
-}
+func date(s string) time.Time { return carrier.Instant("Mon, 2 Jan 2006 15:04:05 -0700", s) }
