@@ -31,6 +31,7 @@ func ReadAccount(environ []string, carrier, prefix string, allowLoopback bool) (
 		return Carriers{}, err
 	}
 	l.judgeWhole(l.vars, "for the account "+carrier+"/"+prefix)
+	l.judgeVerified(l.vars)
 	l.judgeReach(l.vars, allowLoopback)
 	l.judgeShared(carrier, prefix)
 	if mistakes := l.mistakes(); len(mistakes) > 0 {

@@ -69,7 +69,7 @@ func TestMistakesOfFurtherAccounts(t *testing.T) {
 ACME_AUTH_TOKEN is unset: accepts the account's token: letters, digits and signs, no spaces; it is needed for the account twilio/ACME`},
 		{config.CarrierTwilio, []string{"ACME_ACCOUNT_SID=" + secret, "ACME_AUTH_TOKEN_FILE=" + bad, "ACME_BASE_URL=http://localhost", "ACME_CALLS_PER_SECOND=-1", "GATE_TYPO=Load's to say"}, `ACME_ACCOUNT_SID is (hidden): accepts AC and then letters and digits, 34 characters with Twilio itself
 ACME_AUTH_TOKEN_FILE is a file that holds (hidden): accepts the account's token: letters, digits and signs, no spaces
-ACME_BASE_URL is "http://localhost": accepts an https URL of a public host, and with CARRIER_ALLOW_LOOPBACK=on an http or https one of a loopback or private host
+ACME_BASE_URL is "http://localhost": accepts an https URL of a public host, and with CARRIER_ALLOW_LOOPBACK=on one of a private host or this machine, which alone may be http
 ACME_CALLS_PER_SECOND is "-1": accepts a decimal number from 0 to 1000 with at most three places`},
 		{config.CarrierTwilio, []string{"ACME_ACCOUNT_SID=ACx", "ACME_AUTH_TOKEN=" + secret, "ACME_AUTH_TOKEN_FILE=" + secret}, `ACME_AUTH_TOKEN_FILE is (hidden): accepts nothing while ACME_AUTH_TOKEN is set too: unset one of them`},
 		{config.CarrierTelnyx, []string{apiKey, "ACME_API_KEY=" + secret, "ACME_PUBLIC_KEY=x"}, `ACME_CONNECTION_ID is unset: accepts up to 64 letters, digits, - and _, and no API key; it is needed for the account telnyx/ACME

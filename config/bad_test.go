@@ -1,11 +1,15 @@
 package config_test
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"chasephone/config"
+	"chasephone/internal/carrier"
 )
 
 // TestBadValues sets one variable wrong at a time: each is one line that names it and shows
@@ -26,6 +30,7 @@ func TestBadValues(t *testing.T) {
 	}
 	for name, values := range map[string][]string{
 		"DATABASE_URL":                  {"mysql://localhost/x", "localhost:5432/x", "chasephone", "postgres://h:port/x", "postgres://h:1,i:70000/x", "postgres://h/\x00", "postgres:h"},
+		"DATABASE_ALLOW_PLAIN":          {"true", "1", "yes"},
 		"DATA_DIR":                      {" ", "/data\n", "/da\x00ta", "/data ", "\xff"},
 		"HTTP_ADDR":                     addresses,
 		"METRICS_ADDR":                  append(addresses, "127.0.0.1:8080"),
@@ -120,39 +125,80 @@ func checkOneLine(t *testing.T, name, value string, environ ...string) {
 
 func TestCarriersMustBePublic(t *testing.T) {
 	t.Parallel()
-	local := []string{
-		"localhost:4010", "sim.localhost", "127.0.0.1:4010", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:100.64.0.1]", "10.0.0.1",
-		"172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "0.0.0.0", "100.64.0.1", "carrier-sim:4010",
-		"[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1", "sim.local", "localhost.",
-	}
+	here := []string{"localhost:4010", "sim.localhost", "127.0.0.1:4010", "[::1]", "[::ffff:127.0.0.1]", "localhost."}
+	private := []string{"127.1", "0x7f.0.0.1", "2130706433", "10.0.0.1", "172.16.0.1", "192.168.1.1", "[fd00::1]", "carrier-sim:4010", "sim.local"}
+	never := []string{"169.254.169.254", "[fe80::1]", "0.0.0.0", "100.64.0.1", "[::ffff:100.64.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1", "192.0.2.1", "[2001:db8::1]"}
 	public := []string{"api.twilio.com", "api.ie1.twilio.com:443", "8.8.8.8", "[2001:4860:4860::8888]", "example.com."}
 	const allow = "CARRIER_ALLOW_LOOPBACK=on"
 	for _, name := range []string{"TWILIO_BASE_URL", "TELNYX_BASE_URL"} {
-		for _, host := range local {
+		for _, host := range slices.Concat(here, private, never, public) {
 			for _, scheme := range []string{"http://", "https://"} {
-				checkOneLine(t, name, host, databaseURL, name+"="+scheme+host)
-				load(t, config.Options{}, databaseURL, allow, name+"="+scheme+host)
+				is := func(hosts []string) bool { return slices.Contains(hosts, host) }
+				for _, row := range []struct {
+					environ []string
+					accepts bool
+				}{
+					{[]string{databaseURL}, scheme == "https://" && is(public)},
+					{[]string{databaseURL, allow}, scheme == "https://" && !is(never) || is(here)}, // in the clear on this machine alone
+				} {
+					environ := append(row.environ, name+"="+scheme+host)
+					if row.accepts {
+						load(t, config.Options{}, environ...)
+					} else {
+						checkOneLine(t, name, scheme+host, environ...)
+					}
+				}
 			}
-		}
-		for _, host := range public {
-			load(t, config.Options{}, databaseURL, name+"=https://"+host)
-			checkOneLine(t, name, host, databaseURL, name+"=http://"+host)
-			checkOneLine(t, name, host, databaseURL, allow, name+"=http://"+host)
 		}
 	}
 	// A trunk sends no password in the clear: without TLS its host may be public.
 	dotted := func(host string) bool { return strings.HasSuffix(host, ".") } // SIP has no such name
-	local, public = slices.DeleteFunc(local, dotted), slices.DeleteFunc(public, dotted)
 	for _, scheme := range []string{"sip:", "sips:", "SIP:"} {
-		for _, host := range local {
+		for _, host := range slices.DeleteFunc(slices.Concat(here, private), dotted) {
 			checkOneLine(t, "SIP_TRUNK", host, databaseURL, "SIP_TRUNK="+scheme+host)
 			load(t, config.Options{}, databaseURL, allow, "SIP_TRUNK="+scheme+host)
 		}
-		for _, host := range public {
+		for _, host := range never {
+			checkOneLine(t, "SIP_TRUNK", host, databaseURL, "SIP_TRUNK="+scheme+host)
+			checkOneLine(t, "SIP_TRUNK", host, databaseURL, allow, "SIP_TRUNK="+scheme+host)
+		}
+		for _, host := range slices.DeleteFunc(slices.Clone(public), dotted) {
 			load(t, config.Options{}, databaseURL, "SIP_TRUNK="+scheme+host)
 			load(t, config.Options{}, databaseURL, allow, "SIP_TRUNK="+scheme+host)
 		}
 	}
+}
+
+// What the configuration accepts the transport takes; and with CARRIER_ALLOW_LOOPBACK what it
+// refuses the transport refuses. Without, the configuration knows more of names.
+func TestConfigurationAndTransportSayTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		host := rapid.OneOf(
+			rapid.SampledFrom([]string{"api.twilio.com", "localhost", "LOCALHOST.", "x.localhost", "carrier-sim", "sim.local", "127.1", "a.internal"}),
+			rapid.Custom(func(t *rapid.T) string {
+				return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte{0, 10, 100, 127, 169, 172, 192, 198, 203, 224, 240})), 4, 4).Draw(t, "v4"))).String()
+			}),
+			rapid.Custom(func(t *rapid.T) string {
+				prefix := rapid.SampledFrom([]string{"", "2001:4860::", "2001:db8::", "fd00::", "fe80::", "ff02::", "64:ff9b::", "2002:a00:1::", "::ffff:10.0.0.", "::ffff:8.8.8.", "::"}).Draw(t, "prefix")
+				if prefix == "" {
+					return "[::1]"
+				}
+				return "[" + prefix + "1]"
+			}),
+		).Draw(t, "host")
+		raw := rapid.SampledFrom([]string{"http://", "https://"}).Draw(t, "scheme") + host + rapid.SampledFrom([]string{"", ":4010", "/x"}).Draw(t, "rest")
+		allow := rapid.Bool().Draw(t, "allow")
+		environ := []string{databaseURL, "TWILIO_BASE_URL=" + raw}
+		if allow {
+			environ = append(environ, "CARRIER_ALLOW_LOOPBACK=on")
+		}
+		_, refused := config.Load(environ, config.Options{})
+		refusedThere := carrier.NewTransport(carrier.Options{AllowLoopback: allow}).CheckURL(raw)
+		if refused == nil && refusedThere != nil || allow && (refused == nil) != (refusedThere == nil) {
+			t.Errorf("%s, allowed %v: the configuration says %v, the transport %v", raw, allow, refused, refusedThere)
+		}
+	})
 }
 
 // TestNoMistakeOfAMistake: what follows only from another mistake is not reported with it.

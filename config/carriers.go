@@ -20,7 +20,7 @@ func CarrierNames() []string { return []string{CarrierTwilio, CarrierTelnyx, Car
 // Carriers are the telephone companies' accounts: from Load the environment's own, from
 // ReadAccount one more.
 type Carriers struct {
-	AllowLoopback bool   `env:"CARRIER_ALLOW_LOOPBACK" envDefault:"off" doc:"Whether a carrier's base URL or a SIP trunk may be at a loopback or private address, and such a URL plain http: for simulators."`
+	AllowLoopback bool   `env:"CARRIER_ALLOW_LOOPBACK" envDefault:"off" doc:"Whether a carrier's base URL or a SIP trunk may be at a private address or on this machine, and a URL on this machine plain http: for simulators."`
 	Twilio        Twilio `title:"Twilio"`
 	Telnyx        Telnyx `title:"Telnyx"`
 	SIP           SIP    `title:"SIP"`
@@ -43,7 +43,7 @@ type Telnyx struct {
 	APIKey       Secret `env:"TELNYX_API_KEY" needed:"true" secret:"true" form:"token" accepts:"the account's API key: letters, digits and signs, no spaces" example:"the-api-key" doc:"The Telnyx account's key. It and the connection come together."`
 	ConnectionID string `env:"TELNYX_CONNECTION_ID" needed:"true" form:"connection" accepts:"up to 64 letters, digits, - and _, and no API key" example:"1234567890123456789" doc:"The call control application that calls go out by."`
 	// PublicKey is base64 of 32 bytes; empty where unset.
-	PublicKey string `env:"TELNYX_PUBLIC_KEY" form:"key" accepts:"base64 of 32 bytes, 44 characters with its = at the end" example:"VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=" doc:"The account's public key, which verifies Telnyx's webhooks; without it they are refused."`
+	PublicKey string `env:"TELNYX_PUBLIC_KEY" verifies:"true" form:"key" accepts:"base64 of 32 bytes, 44 characters with its = at the end" example:"VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=" doc:"The account's public key, which verifies Telnyx's webhooks: needed where PUBLIC_URL is set."`
 	// From prints masked, as every number does.
 	From phone.Number `env:"TELNYX_FROM" form:"e164" accepts:"a number in E.164 form: + and 7 to 15 digits, nothing between" example:"+14155550124" doc:"The caller number. With it the default tenant has a line named default; of several carriers only one can have that."`
 	// BaseURL has no slash at its end.

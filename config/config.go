@@ -15,6 +15,7 @@
 //	secret      its value is never shown
 //	needed      an account has it, once any of the account's variables without a default is set
 //	with        the account's other variable that it comes together with
+//	verifies    an account needs it where PUBLIC_URL is set: webhooks are judged by it
 package config
 
 import (
@@ -41,10 +42,12 @@ type Config struct {
 
 // Database says where the data is.
 type Database struct {
-	// URL is empty when, and only when, the daemon runs embedded. What pgx itself objects
+	// URL is empty when, and only when, the daemon runs embedded. Most of what pgx itself objects
 	// to (an unknown sslmode, say) shows only when it is given the URL.
-	URL Secret `env:"DATABASE_URL" secret:"true" form:"database" accepts:"a postgres:// URL, or libpq's keyword=value form" example:"postgres://chasephone@localhost:5432/chasephone" doc:"The database. Its first schema in the search path holds everything. Required, unless serve runs --embedded."`
-	Dir string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder: what it has seen of its database, to notice one that was restored or has lost commits; and with serve --embedded the PostgreSQL that it brings, and database-url, which tells commands where it is."`
+	URL Secret `env:"DATABASE_URL" secret:"true" form:"database" accepts:"a postgres:// URL, or libpq's keyword=value form" example:"postgres://chasephone@localhost:5432/chasephone" doc:"The database. Its first schema in the search path holds everything. A host that is not this machine is reached with TLS only: sslmode=verify-full, or at least require. Required, unless serve runs --embedded."`
+	// AllowPlain is for networks of containers, where certificates are nobody's habit.
+	AllowPlain bool   `env:"DATABASE_ALLOW_PLAIN" envDefault:"off" doc:"Whether a database that is not on this machine may be reached without TLS, which the start says loudly: for a network that nobody else is on."`
+	Dir        string `env:"DATA_DIR" envDefault:"/var/lib/chasephone" form:"path" accepts:"a folder's path" doc:"The daemon's own folder: what it has seen of its database, to notice one that was restored or has lost commits; and with serve --embedded the PostgreSQL that it brings, and database-url, which tells commands where it is."`
 }
 
 // HTTP says where the daemon listens and how the world reaches it.

@@ -86,7 +86,7 @@ func TestEverythingSet(t *testing.T) {
 		"GATE_LINE_CALLS_AT_ONCE=10000", "GATE_MAX_PER_TENANT_DAY=100000", "GATE_MAX_PER_MINUTE=60",
 		"CARRIER_ALLOW_LOOPBACK=on", accountSID, authToken, "TWILIO_FROM=+14155550123",
 		"TWILIO_BASE_URL=http://localhost:4010/", "TWILIO_CALLS_PER_SECOND=0.5",
-		apiKey, connectionID, publicKey, "TELNYX_BASE_URL=http://10.0.0.1/telnyx/", "TELNYX_CALLS_PER_SECOND=0",
+		apiKey, connectionID, publicKey, "TELNYX_BASE_URL=https://10.0.0.1/telnyx/", "TELNYX_CALLS_PER_SECOND=0",
 		"SIP_TRUNK=SIP:[::1]:5070", username, password, "SIP_DOMAIN=example.com", "SIP_CALLS_PER_SECOND=1000", "SIP_RING_FOR=5m", "SIP_SOUND=./a b.wav", "SIP_TALK_FOR=100ms",
 	)
 	want := followup.Limits{
@@ -106,7 +106,7 @@ func TestEverythingSet(t *testing.T) {
 		"public":    {c.HTTP.PublicURL, "https://calls.example.com/phone"},
 		"base":      {c.Carriers.Twilio.BaseURL, "http://localhost:4010"},
 		"api key":   {c.Carriers.Telnyx.APIKey.Reveal(), "KEY0123456789ABCDEF_hunter2hunter2hunter2"},
-		"telnyx":    {fmt.Sprint(c.Carriers.Telnyx), "{(hidden) 1234567890123456789 VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=  http://10.0.0.1/telnyx 0}"},
+		"telnyx":    {fmt.Sprint(c.Carriers.Telnyx), "{(hidden) 1234567890123456789 VaO9moiW310ykZCzkaDR9QjEsvCxohTheqFZSs8+VYo=  https://10.0.0.1/telnyx 0}"},
 		"password":  {c.Carriers.SIP.Password.Reveal(), "hunter2"},
 		"sip":       {fmt.Sprint(c.Carriers.SIP), "{sip:[::1]:5070 us (hidden) example.com  1000 5m0s ./a b.wav 100ms}"},
 		"level":     {c.Logging.Level.String(), "DEBUG"},
@@ -125,23 +125,42 @@ func TestEverythingSet(t *testing.T) {
 	}
 }
 
-// TestWebhooksNobodyVerifies: Telnyx would report to an address that refuses it.
+// TestWebhooksNobodyVerifies: a carrier would be told an address where anybody could say anything,
+// or nobody is believed. Twilio's token verifies too, and an account without one is none.
 func TestWebhooksNobodyVerifies(t *testing.T) {
 	t.Parallel()
 	const public = "PUBLIC_URL=https://calls.example.com"
-	for _, one := range []struct {
-		set  []string
-		want string
-	}{
-		{[]string{public, apiKey, connectionID}, "PUBLIC_URL is set and TELNYX_PUBLIC_KEY is not: "},
-		{[]string{public, apiKey, connectionID, publicKey}, ""},
-		{[]string{apiKey, connectionID}, ""},
-		{[]string{public, trunk}, ""},
+	for _, set := range [][]string{
+		{public, apiKey, connectionID, publicKey},
+		{apiKey, connectionID},
+		{public, trunk},
+		{public, accountSID, authToken},
+		{public},
+		{public, "TELNYX_PUBLIC_KEY_FILE=" + write(t, "key", strings.TrimPrefix(publicKey, "TELNYX_PUBLIC_KEY=")), apiKey, connectionID},
 	} {
-		got := load(t, config.Options{}, append(one.set, databaseURL)...).Warnings()
-		if (len(got) > 0) != (one.want != "") || len(got) > 0 && (len(got) > 1 || !strings.HasPrefix(got[0], one.want)) {
-			t.Errorf("%q: warnings %q, want %q", one.set, got, one.want)
+		if got := load(t, config.Options{}, append(set, databaseURL)...).Warnings(); len(got) > 0 {
+			t.Errorf("%q: warnings %q", set, got)
 		}
+	}
+	load(t, config.Options{Demo: true}, databaseURL, public, apiKey, connectionID) // the account is left out
+	const needed = "it is needed with PUBLIC_URL: nothing else tells this account's webhooks from forged ones"
+	for _, set := range [][]string{{public, apiKey, connectionID}, {"PUBLIC_URL_FILE=" + write(t, "url", "https://calls.example.com"), apiKey, connectionID}, {public, apiKey, connectionID, accountSID, authToken}} {
+		found := mistakes(t, config.Options{}, append(set, databaseURL)...)
+		if len(found) != 1 || found[0].Name != "TELNYX_PUBLIC_KEY" || !strings.HasSuffix(found[0].Text, needed) {
+			t.Errorf("%q: %v", set, found)
+		}
+	}
+	// So it is with an account that a line names.
+	of := []string{"EU_API_KEY=k", "EU_CONNECTION_ID=1"}
+	further(t, config.CarrierTelnyx, "EU", false, of...)
+	further(t, config.CarrierTelnyx, "EU", false, append(of, public, strings.Replace(publicKey, "TELNYX", "EU", 1))...)
+	_, err := config.ReadAccount(append(of, public, publicKey), config.CarrierTelnyx, "EU", false)
+	if found, _ := errors.AsType[config.Mistakes](err); len(found) != 1 || found[0].Name != "EU_PUBLIC_KEY" || !strings.HasSuffix(found[0].Text, needed) {
+		t.Errorf("%v", err)
+	}
+	further(t, config.CarrierSIP, "EU", false, public, "EU_TRUNK=sip:trunk.example.com")
+	if _, err := config.ReadAccount([]string{public, "EU_ACCOUNT_SID=ACx"}, config.CarrierTwilio, "EU", false); err == nil || !strings.Contains(err.Error(), "EU_AUTH_TOKEN is unset") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestMistakesHideSecrets(t *testing.T) {
 
 func TestConfigPrintsNoSecrets(t *testing.T) {
 	t.Parallel()
-	c := load(t, config.Options{}, "DATABASE_URL=postgres://u:hunter2@h/db", accountSID, authToken, "TWILIO_FROM=+14155550123",
+	c := load(t, config.Options{}, "DATABASE_URL=postgres://u:hunter2@h/db?sslmode=require", accountSID, authToken, "TWILIO_FROM=+14155550123",
 		apiKey, connectionID, trunk, username, password)
 	encoded, err := json.Marshal(c)
 	if err != nil {
@@ -92,10 +92,10 @@ func TestFiles(t *testing.T) {
 		return path
 	}
 	c := load(
-		t, config.Options{}, "DATABASE_URL_FILE="+write("url", "postgres://u:p@h/db\r\n\n"),
+		t, config.Options{}, "DATABASE_URL_FILE="+write("url", "postgres://u:p@localhost/db\r\n\n"),
 		"PHONE_FOLLOWUP_TICK_FILE="+write("tick", "5s\n"), "LOG_FORMAT=json", "LOG_FORMAT_FILE=",
 	)
-	if c.Database.URL.Reveal() != "postgres://u:p@h/db" || c.FollowUps.Tick.String() != "5s" || c.Logging.Format != "json" {
+	if c.Database.URL.Reveal() != "postgres://u:p@localhost/db" || c.FollowUps.Tick.String() != "5s" || c.Logging.Format != "json" {
 		t.Errorf("got %q, %v, %q", c.Database.URL.Reveal(), c.FollowUps.Tick, c.Logging.Format)
 	}
 

@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/url"
 	"slices"
+
+	"chasephone/internal/carrier"
 )
 
 // between is something that must hold between variables that are each right. It is skipped
@@ -37,11 +39,15 @@ func (l *loader) judgeTogether(c Config, o Options) {
 			"accepts another address than HTTP_ADDR's",
 		},
 	)
+	l.judgeDatabase(c.Database)
 	caller := ""
 	for _, carrier := range CarrierNames() {
 		own := ownVariables(carrier)
 		if slices.ContainsFunc(own, func(v variable) bool { return v.preset == "" && l.given(v.name) }) {
 			l.judgeWhole(own, "with the others of "+own[0].title)
+		}
+		if c.Carriers.of(carrier).Configured() { // in a demonstration it may be left out
+			l.judgeVerified(own)
 		}
 		l.judgeReach(own, c.Carriers.AllowLoopback)
 		// Each would be the caller number of the one line named default.
@@ -71,6 +77,18 @@ func (l *loader) judgeWhole(vars []variable, needed string) {
 	}
 }
 
+// judgeVerified finds an account whose webhooks nobody could tell from forged ones, although its
+// carrier is told where to send them.
+func (l *loader) judgeVerified(vars []variable) {
+	for _, v := range vars {
+		l.judge(between{
+			[]string{v.name},
+			v.tag.Get("verifies") == "true" && l.given("PUBLIC_URL") && !l.given(v.name),
+			"accepts " + v.accepts() + "; it is needed with PUBLIC_URL: nothing else tells this account's webhooks from forged ones",
+		})
+	}
+}
+
 // judgeReach finds where an account's requests must not go.
 func (l *loader) judgeReach(vars []variable, allowLoopback bool) {
 	const allow = "CARRIER_ALLOW_LOOPBACK"
@@ -81,13 +99,13 @@ func (l *loader) judgeReach(vars []variable, allowLoopback bool) {
 			l.judge(between{
 				[]string{v.name, allow},
 				!mayReach(value, allowLoopback),
-				"accepts an https URL of a public host, and with " + allow + "=on an http or https one of a loopback or private host",
+				"accepts an https URL of a public host, and with " + allow + "=on one of a private host or this machine, which alone may be http",
 			})
 		case "trunk":
 			host, ok := trunkHost(value)
 			l.judge(between{
 				[]string{v.name, allow},
-				ok && !isPublic(host) && !allowLoopback,
+				ok && !mayReachHost(host, allowLoopback),
 				"accepts the trunk of a public host, and with " + allow + "=on that of a loopback or private one",
 			})
 		}
@@ -113,17 +131,15 @@ func samePort(a, b string) bool {
 	return err == nil && a == b && port != "0"
 }
 
-// mayReach reports whether a carrier's requests, which bear credentials, may go to a URL.
-// Plain http is never for a public host.
+// mayReach reports whether a carrier's requests, which bear credentials, may go to a URL: what the
+// transport says of it, and by its looks alone more where nothing but public hosts is allowed,
+// because no name is resolved here.
 func mayReach(base string, allowLoopback bool) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	if isPublic(u.Hostname()) {
-		return u.Scheme == "https"
-	}
-	return allowLoopback
+	return carrier.CheckURL(base, allowLoopback) == nil && (allowLoopback || isPublic(hostOf(base)))
+}
+
+func mayReachHost(host string, allowLoopback bool) bool {
+	return carrier.CheckHost(host, allowLoopback) == nil && (allowLoopback || isPublic(host))
 }
 
 func hostOf(base string) string {

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"chasephone/internal/carrier"
 )
 
 // isURL reports whether a text is an http or https URL that paths can be appended to.
@@ -41,7 +43,7 @@ func trunkHost(raw string) (host string, ok bool) {
 }
 
 // isDatabase checks the outside of a database's URL, hosts separated by commas included. It
-// leaves the parameters to pgx, which reads more than the environment to judge them.
+// leaves the parameters to pgx: see judgeDatabase.
 func isDatabase(raw string) bool {
 	if !isText(raw) {
 		return false
@@ -77,8 +79,8 @@ func isIP(host string) bool {
 // isPublic reports whether a host may be on the internet, by its looks alone: no name is
 // resolved here, so the transport must look again at the address it connects to.
 func isPublic(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return isPublicIP(ip)
+	if isIP(host) {
+		return carrier.CheckHost(host, false) == nil
 	}
 	labels := strings.Split(strings.TrimSuffix(strings.ToLower(host), "."), ".")
 	last := labels[len(labels)-1]
@@ -87,24 +89,6 @@ func isPublic(host string) bool {
 		return false
 	}
 	return !slices.Contains([]string{"localhost", "local", "internal", "localdomain"}, last)
-}
-
-func isPublicIP(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	if ip.Zone() != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
-		return false
-	}
-	for _, special := range []string{
-		"0.0.0.0/8",     // this network
-		"100.64.0.0/10", // behind a provider's NAT
-		"64:ff9b::/96",  // IPv4, private ones too, seen through NAT64
-		"2002::/16",     // the same through 6to4
-	} {
-		if netip.MustParsePrefix(special).Contains(ip) {
-			return false
-		}
-	}
-	return true
 }
 
 func isLoopback(host string) bool {

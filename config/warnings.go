@@ -17,9 +17,9 @@ func (c Config) Warnings() []string {
 		lines = append(lines,
 			"GATE_CALLING_HOURS is off: people may be rung at any hour of the day and the night")
 	}
-	if t := c.Carriers.Telnyx; t.Configured() && t.PublicKey == "" && c.HTTP.PublicURL != "" {
+	if c.Database.AllowPlain {
 		lines = append(lines,
-			"PUBLIC_URL is set and TELNYX_PUBLIC_KEY is not: nothing can verify Telnyx's webhooks, so they are refused")
+			"DATABASE_ALLOW_PLAIN is on: whoever is on the way to the database can read and change what goes to and fro, every number and script")
 	}
 	return append(lines, c.ignored...)
 }

@@ -3,6 +3,8 @@
 
 -- Which fleet this is, in every copy of its database.
 alter table fleet add column id uuid not null default gen_random_uuid();
+create trigger fleet_stays_itself before update on fleet for each row when (new.id <> old.id)
+  execute function forbid('daemons know their database by it');
 
 create table ringing_holds (
   id          bigint generated always as identity primary key,

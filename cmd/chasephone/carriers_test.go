@@ -138,8 +138,9 @@ func TestFleetTelnyx(t *testing.T) {
 	}
 }
 
-// trunk is a SIP trunk on a socket: it rings, answers, and is hung up on.
-func trunk(t *testing.T) (addr string, invites func() int) {
+// trunk is a SIP trunk on a socket: it rings, answers, and is hung up on; or it answers the nth
+// call with what it is given.
+func trunk(t *testing.T, answers ...string) (addr string, invites func() int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,7 +195,12 @@ func trunk(t *testing.T) (addr string, invites func() int) {
 					case "INVITE":
 						mu.Lock()
 						n++
+						nth := n
 						mu.Unlock()
+						if len(answers) > 0 {
+							say(answers[nth%len(answers)])
+							continue
+						}
 						say("180 Ringing")
 						say("200 OK")
 					case "BYE":

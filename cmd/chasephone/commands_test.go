@@ -16,10 +16,10 @@ import (
 // person is the number that no text output may hold.
 const person = "+1 415 555 0123"
 
-// terminal is a database with the command line in front of it.
+// terminal is a database with the command line in front of it, which has a daemon's role.
 type terminal struct {
 	url string
-	db  *pgx.Conn
+	db  *pgx.Conn // as the owner
 }
 
 func newTerminal(t *testing.T) terminal {
@@ -30,6 +30,7 @@ func newTerminal(t *testing.T) terminal {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	url, _, _ = pgtest.Roles(t, url)
 	return terminal{url, db}
 }
 
@@ -49,7 +50,7 @@ func (v terminal) pipe(t *testing.T, stdin string, args ...string) answer {
 	return command(t, []string{"DATABASE_URL=" + v.url}, stdin, args...)
 }
 
-func command(t *testing.T, environ []string, stdin string, args ...string) answer {
+func command(t testing.TB, environ []string, stdin string, args ...string) answer {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code := run(t.Context(), process{args: args, environ: environ, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs})

@@ -80,7 +80,7 @@ func diagnose(ctx context.Context, conf config.Config) diagnosis {
 		Problems: []string{}, Remarks: []string{},
 		Environment: surroundings{buildVersion(), conf.Intake.Region, append([]string{}, conf.Gates.Countries...), ownAccounts(conf.Carriers)},
 		Rules:       inForce(conf, time.Now()),
-		Database:    databaseSays{Daemons: []store.Daemon{}, Holds: []store.Hold{}, OtherGates: []note{}},
+		Database:    databaseSays{Forgets: []store.Forgetting{}, Daemons: []store.Daemon{}, Holds: []store.Hold{}, OtherGates: []note{}},
 	}
 	d.Remarks = append(d.Remarks, conf.Warnings()...)
 	facts, err := ask(ctx, conf)

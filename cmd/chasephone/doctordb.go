@@ -20,15 +20,18 @@ import (
 
 // databaseSays is what is told of the database and the fleet.
 type databaseSays struct {
-	Reachable bool              `json:"reachable"`
-	Usable    bool              `json:"schema_usable"`
-	Error     string            `json:"error,omitempty"` // why it could not be asked, or not everything
-	Pooled    bool              `json:"behind_a_pooler"`
-	Demo      bool              `json:"demo"`
-	Limits    map[string]string `json:"limits,omitempty"` // in force
-	LimitsAt  *time.Time        `json:"limits_set_at,omitempty"`
-	LimitsBy  string            `json:"limits_set_by,omitempty"`
-	Daemons   []store.Daemon    `json:"daemons"`
+	Reachable bool        `json:"reachable"`
+	Usable    bool        `json:"schema_usable"`
+	Error     string      `json:"error,omitempty"` // why it could not be asked, or not everything
+	Pooled    bool        `json:"behind_a_pooler"`
+	Role      *store.Role `json:"role,omitempty"` // that this command is connected as
+	// Forgets are settings with which a crash can forget calls: serve refuses to start.
+	Forgets  []store.Forgetting `json:"forgets"`
+	Demo     bool               `json:"demo"`
+	Limits   map[string]string  `json:"limits,omitempty"` // in force
+	LimitsAt *time.Time         `json:"limits_set_at,omitempty"`
+	LimitsBy string             `json:"limits_set_by,omitempty"`
+	Daemons  []store.Daemon     `json:"daemons"`
 	// OtherGates is how live daemons' gates are set otherwise than by this environment.
 	OtherGates []note       `json:"other_gate_settings"`
 	Holds      []store.Hold `json:"holds"` // stops and held lines, in force now
@@ -40,6 +43,8 @@ type databaseSays struct {
 type facts struct {
 	reachable, usable, pooled, whole bool
 
+	forgets  []store.Forgetting
+	role     *store.Role
 	fleet    store.Fleet
 	daemons  []store.Daemon
 	holds    []store.Hold
@@ -57,6 +62,12 @@ func ask(ctx context.Context, conf config.Config) (f facts, err error) {
 	}
 	defer db.Close()
 	f.reachable, f.pooled = true, db.Pooled
+	if f.forgets, err = db.Forgets(ctx); err != nil {
+		return f, err
+	}
+	if role, err := db.Role(ctx); err == nil { // who may not be asked about himself is told below
+		f.role = &role
+	}
 	if err := db.Usable(ctx); err != nil {
 		return f, err
 	}
@@ -78,6 +89,11 @@ func ask(ctx context.Context, conf config.Config) (f facts, err error) {
 func (d *diagnosis) fleet(f facts) {
 	s := &d.Database
 	s.Reachable, s.Usable, s.Pooled = f.reachable, f.usable, f.pooled
+	s.Forgets = append(s.Forgets, f.forgets...)
+	d.role(f)
+	for _, one := range f.forgets {
+		d.remark("%s: what was committed can be lost, and a lost call is rung twice; a daemon refuses to start", one)
+	}
 	if !f.whole {
 		return
 	}
@@ -99,6 +115,25 @@ func (d *diagnosis) fleet(f facts) {
 	}
 	for _, n := range f.settings {
 		d.remark("%s", n)
+	}
+}
+
+// role tells what the role may that this command is connected as, which should be the daemons':
+// the database holds nothing against an owner.
+func (d *diagnosis) role(f facts) {
+	r := f.role
+	if d.Database.Role = r; r == nil || !f.usable {
+		return
+	}
+	switch unbounded := r.Unbounded(); {
+	case unbounded != "":
+		d.remark("the role %s %s: if daemons run as it, nothing keeps them from changing what was said and done; make a role of their own: chasephone migrate --daemon-role", r.Name, unbounded)
+	case len(r.Lacks) > 0:
+		d.remark("the role %s may not do all that a daemon does (%s): if daemons run as it, chasephone migrate --daemon-role %s", r.Name, several(r.Lacks), r.Name)
+	default:
+		for _, one := range r.Beyond {
+			d.remark("the role %s %s", r.Name, one)
+		}
 	}
 }
 

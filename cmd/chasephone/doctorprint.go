@@ -86,6 +86,9 @@ func (s databaseSays) print(out *printer) {
 		return
 	}
 	out.printf("\nDatabase: reached%s, and its schema is usable", only(s.Pooled, " through a transaction pooler"))
+	if s.Role != nil {
+		out.field("role", "%s%s", s.Role.Name, only(s.Role.Unbounded() != "", ", which "+s.Role.Unbounded()))
+	}
 	if s.Limits == nil {
 		return
 	}

@@ -23,12 +23,15 @@ import (
 // The fleet is the real thing: this test binary, run again as chasephone, over a real
 // PostgreSQL, against a Twilio-shaped server that these tests script.
 
-const beChasephone = "CHASEPHONE_TEST_IS_CHASEPHONE"
+const (
+	beChasephone = "CHASEPHONE_TEST_IS_CHASEPHONE"
+	forgetful    = "on any server"    // its values: a daemon that does not mind
+	strict       = "as it is shipped" // and one that does
+)
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beChasephone) != "" {
-		main()
-		return
+	if as := os.Getenv(beChasephone); as != "" {
+		os.Exit(start(process{forgetful: as == forgetful})) // the tests' servers have fsync off
 	}
 	os.Exit(m.Run())
 }
@@ -113,20 +116,22 @@ func drop(w http.ResponseWriter) {
 type fleet struct {
 	t       testing.TB
 	url     string
-	db      *pgxpool.Pool
+	db      *pgxpool.Pool // as the owner
 	company *company
 	environ []string
+	as      string // forgetful or strict
 }
 
 func newFleet(t *testing.T, environ ...string) *fleet {
 	t.Helper()
 	t.Parallel()
 	pool := pgtest.New(t)
-	return newFleetOn(t, pool.Config().ConnString(), pool, environ...)
+	url, _, _ := pgtest.Roles(t, pool.Config().ConnString()) // with no right that a daemon does not need
+	return newFleetOn(t, url, pool, environ...)
 }
 
 func newFleetOn(t testing.TB, url string, pool *pgxpool.Pool, environ ...string) *fleet {
-	f := &fleet{t: t, url: url, db: pool, company: newCompany(t)}
+	f := &fleet{t: t, url: url, db: pool, company: newCompany(t), as: forgetful}
 	f.environ = append([]string{
 		"DATABASE_URL=" + url, "METRICS_ADDR=127.0.0.1:0", "HTTP_ADDR=127.0.0.1:0", "DATA_DIR=" + t.TempDir(),
 		"PHONE_FOLLOWUP_TICK=1s", "CARRIER_ALLOW_LOOPBACK=on", "GATE_CALLING_HOURS=off",
@@ -164,7 +169,7 @@ func (l *lines) String() string {
 func (f *fleet) start(args ...string) *running {
 	f.t.Helper()
 	r := &running{Cmd: exec.CommandContext(context.WithoutCancel(f.t.Context()), os.Args[0], args...), log: &lines{}, done: make(chan struct{})}
-	r.Env = append(append([]string{beChasephone + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, f.environ...), "GORACE=halt_on_error=1")
+	r.Env = append(append([]string{beChasephone + "=" + f.as, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, f.environ...), "GORACE=halt_on_error=1")
 	r.Stdout, r.Stderr = r.log, r.log
 	if err := r.Start(); err != nil {
 		f.t.Fatal(err)
@@ -175,6 +180,9 @@ func (f *fleet) start(args ...string) *running {
 		<-r.done
 		if f.t.Failed() {
 			f.t.Logf("the log of process %d:\n%s", r.Process.Pid, r.log)
+		}
+		if strings.Contains(r.log.String(), "permission denied") {
+			f.t.Errorf("a right is missing:\n%s", r.log)
 		}
 		if strings.Contains(r.log.String(), "DATA RACE") {
 			f.t.Errorf("a data race:\n%s", r.log)

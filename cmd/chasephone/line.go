@@ -16,6 +16,7 @@ import (
 	"chasephone/internal/desk"
 	"chasephone/internal/phone"
 	"chasephone/internal/store"
+	"chasephone/internal/telemetry"
 )
 
 type lineCmd struct {
@@ -95,6 +96,8 @@ func (c lineAddCmd) check(http bool) error {
 	switch n := utf8.RuneCountInString(c.Name); {
 	case n < 1 || n > 100 || strings.ContainsFunc(c.Name, acts):
 		return &desk.Misuse{Says: "a line's name is 1 to 100 printable characters"}
+	case telemetry.MaskText(c.Name) != c.Name: // it is a label of a metric, and in the log
+		return &desk.Misuse{Says: "a line's name is no telephone number: it is shown where none may be; name it by what it is for"}
 	case !slices.Contains(config.CarrierNames(), c.Carrier):
 		return &desk.Misuse{Says: fmt.Sprintf("there is no carrier %s: there are %s", c.Carrier, strings.Join(config.CarrierNames(), ", "))}
 	case c.CallsPerSecond != nil && !(*c.CallsPerSecond >= 0 && *c.CallsPerSecond <= 1000): // NaN too

@@ -41,7 +41,7 @@ func (m memory) Keep(seen store.Seen) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(m.dir, 0o755); err != nil { //nolint:gosec // PostgreSQL's own account passes through it where it is embedded
+	if err := os.MkdirAll(m.dir, 0o755); err != nil { // PostgreSQL's own account passes through it where it is embedded
 		return err
 	}
 	next, err := os.CreateTemp(m.dir, "seen-*.next")

@@ -101,12 +101,7 @@ func TestFleetWaitsForMigrate(t *testing.T) {
 	f.environ[0] = "DATABASE_URL=" + withParameter(t, f.url, "search_path", "later")
 	d := f.start("serve")
 	f.wait("it says what to do", func() bool { return strings.Contains(d.log.String(), "run chasephone migrate") })
-	if m := f.start("migrate"); true {
-		<-m.done
-		if m.ProcessState.ExitCode() != 0 {
-			t.Fatalf("migrate: %s", m.log)
-		}
-	}
+	f.migrate("later", "--daemon-role", roleOf(t, f.url))
 	f.wait("it serves", func() bool { return strings.Contains(d.log.String(), "msg=serving") })
 	f.exec(`insert into later.phone_followups (ref, phone_number, due_at, script) values ('r1', '+14152000001', now(), 'x')`)
 	f.wait("it is placed", func() bool {
@@ -375,7 +370,7 @@ func migrated(t *testing.T, url string) {
 	}
 }
 
-func withParameter(t *testing.T, to, name, value string) string {
+func withParameter(t testing.TB, to, name, value string) string {
 	t.Helper()
 	u, err := url.Parse(to)
 	if err != nil {

@@ -31,6 +31,8 @@ type process struct {
 	environ        []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+
+	forgetful bool // a test's, whose server may lose what it committed; nothing outside can set it
 }
 
 // cli is every command.

@@ -163,6 +163,9 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	if err := d.schema(ctx, db, c.Embedded || c.Demo); err != nil {
 		return err
 	}
+	if err := p.durable(ctx, db); err != nil {
+		return err
+	}
 	accounts, samples, err := d.carriers(ctx, c, db)
 	if err != nil {
 		return err
@@ -183,7 +186,7 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	}
 	d.db.Store(db)
 
-	collector := store.NewCollector(db, d.registry)
+	collector := store.NewCollector(db, d.registry, telemetry.MaskText)
 	drained := drain.New(drain.Config{
 		Store: db, Carriers: accounts.carriers,
 		Gates:    gates.Chain(gateOptions(d.conf)),
@@ -197,8 +200,8 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	defer riverDB.Close()
 	client, err := tick.NewClient(tick.ClientConfig{
 		ID:   d.id,
-		Pool: riverDB.Pool, Pooled: riverDB.Pooled, Fence: db, Drain: drained, Metrics: tick.NewMetrics(d.registry), Log: d.log,
-		Bridge: heard.bridge, LookUp: heard.lookUp, Speak: heard.speak,
+		Pool: riverDB.Pool, Pooled: riverDB.Pooled, Owner: riverDB.OwnsRiver(ctx), Fence: db, Drain: drained, Metrics: tick.NewMetrics(d.registry), Log: d.log,
+		Bridge: heard.bridge, LookUp: heard.lookUp, Speak: heard.speak, Mask: telemetry.MaskText,
 	})
 	if err != nil {
 		return err

@@ -53,16 +53,16 @@ func (d *daemon) schema(ctx context.Context, db *store.Store, ours bool) error {
 		}
 		return nil
 	}
-	told := false
+	told := ""
 	for {
-		err := db.Usable(ctx)
+		err := db.MayServe(ctx)
 		if err == nil {
 			return nil
 		}
-		if !told {
+		if told != err.Error() {
 			d.log.Warn("waiting for a schema that can be used", "err", err)
-			d.waiting.Store(err.Error())
-			told = true
+			told = err.Error()
+			d.waiting.Store(told)
 		}
 		select {
 		case <-time.After(time.Second):

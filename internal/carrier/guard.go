@@ -18,6 +18,19 @@ type guard struct {
 
 var errThisMachine = errors.New("is on this machine, which CARRIER_ALLOW_LOOPBACK does not allow")
 
+// CheckURL says why requests of a carrier may not go to a base URL, as far as its text shows: what
+// Transport.CheckURL says of the same setting, for those who read the configuration.
+func CheckURL(raw string, allowLoopback bool) error {
+	_, err := guard{loopback: allowLoopback}.url(raw)
+	return err
+}
+
+// CheckHost says so of the host of a trunk.
+func CheckHost(host string, allowLoopback bool) error {
+	_, err := guard{loopback: allowLoopback}.host(host)
+	return err
+}
+
 // url parses a carrier's URL and refuses any that is not https and public. With loopback
 // allowed, http is too, but only to this machine: credentials never cross a wire in the clear.
 func (g guard) url(raw string) (*url.URL, error) {

@@ -100,5 +100,13 @@ func (s *server) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	rows, err = s.admin.Query(ctx, `SELECT rolname FROM pg_roles WHERE rolname ~ '^pgtest_.*_of_'`)
+	if err != nil {
+		return err
+	}
+	roles, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	return s.dropRoles(ctx, roles...)
 }

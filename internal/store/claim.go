@@ -123,7 +123,9 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 	})
 	switch {
 	case errors.Is(err, errForgotten):
-		return drain.Claim{Stopped: true}, s.holdForgotten(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout)
+		defer cancel()
+		return drain.Claim{Stopped: true}, s.holdForgotten(ctx)
 	case err == nil && len(claim.Attempts) > 0:
 		s.saw(seen, claim.Attempts[0].Token, now) // all of them or none are forgotten
 	}

@@ -16,6 +16,7 @@ import (
 // with max, not with sum.
 type Collector struct {
 	store *Store
+	label func(string) string
 
 	mu        sync.Mutex
 	gauges    Gauges
@@ -23,9 +24,10 @@ type Collector struct {
 	refreshed time.Time
 }
 
-// NewCollector registers the collector.
-func NewCollector(s *Store, reg prometheus.Registerer) *Collector {
-	c := &Collector{store: s}
+// NewCollector registers the collector. label makes of a line's name what may be published: whoever
+// wrote the row may have named it by its number.
+func NewCollector(s *Store, reg prometheus.Registerer, label func(string) string) *Collector {
+	c := &Collector{store: s, label: label}
 	reg.MustRegister(c)
 	return c
 }
@@ -106,8 +108,14 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	gauge("endless", float64(g.WithoutEnd))
 	gauge("disagree", float64(disagree))
 	gauge("held", truth(g.Held))
+	ready := map[string]bool{} // lines that are published as one are ready where all are
 	for _, l := range g.Lines {
-		gauge("line", truth(l.Ready), l.Name)
+		name := c.label(l.Name)
+		others, are := ready[name]
+		ready[name] = l.Ready && (others || !are)
+	}
+	for name, is := range ready {
+		gauge("line", truth(is), name)
 	}
 	if refreshed.IsZero() {
 		return

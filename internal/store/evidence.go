@@ -85,19 +85,26 @@ select @id, @no, @source, @says, @call_id, @code, @answer, @conflict, @doubtful
 where not exists (select from evidence e where e.followup_id = @id and e.attempt_no = @no and (e.source = @source or e.conflict and @conflict)
   and e.says = @says and e.call_id is not distinct from @call_id)`
 
-// placedSQL settles an attempt by evidence. Where the call has no end yet it is asked about later. An
+// placedSQL settles an attempt by evidence. A late reply does not move the call's status back behind what
+// was reported of it. Where the call has no end yet it is asked about later. An
 // approval that a later attempt has spent stays that one's.
 const placedSQL = `
-with placed as (
+with told as (
+  select status from (values (@status::text), ((
+    select g.status from attempts a join messages g on g.tenant_id = a.tenant_id and g.account = a.carrier and g.external_id = @call_id
+    where a.followup_id = @id and a.no = @no))) as v (status)
+  where @status::text is not null -- what is reported moves it in a statement of its own: see statusesSQL
+  order by call_status_rank(status) desc, status is null limit 1
+), placed as (
   update attempts a set outcome = 'placed', outcome_at = clock_timestamp(), call_id = @call_id, looks = 0,
     approval_id = case when not exists (select from attempts o where o.approval_id = a.approval_id and o.no <> a.no and (o.outcome is null or o.outcome <> 'not_placed')) then approval_id end,
-    look_at = case when call_status_rank(@status) < 5 then clock_timestamp() + ` + firstLook + ` end
+    look_at = case when call_status_rank((select status from told)) < 5 then clock_timestamp() + ` + firstLook + ` end
   where followup_id = @id and no = @no
   returning followup_id
 ), moved as (
   update phone_followups f
   set state = 'call_placed', version = coalesce(version, 0) + 1, reason = null, detail = @detail,
-    call_id = @call_id, call_status = coalesce(@status, f.call_status), ready = false, updated_at = clock_timestamp()
+    call_id = @call_id, call_status = coalesce((select status from told), f.call_status), ready = false, updated_at = clock_timestamp()
   from placed p where f.id = p.followup_id
   returning f.id, f.version, f.tenant_id)
 insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, detail, attempt_no)

@@ -88,7 +88,7 @@ type Hold struct {
 func (s *Store) Holds(ctx context.Context) ([]Hold, error) {
 	rows, err := s.Pool.Query(ctx, `
 		select tenant, line, what, coalesce(by, ''), since, case when isfinite(until) then until end, coalesce(why, '') from (
-		  select 0, '', '', '` + ringingHeld + `', null, held_at, null::timestamptz, why from ringing_holds where released_at is null
+		  select 0, '', '', '`+ringingHeld+`', null, held_at, null::timestamptz, why from ringing_holds where released_at is null
 		  union all
 		  select 1, '', '', 'everything stopped', stopped_by, stopped_at, null::timestamptz, null from fleet where stopped_at is not null
 		  union all

@@ -14,6 +14,9 @@ const (
 	unowned   = "calls_unowned"     // a carrier lists calls to people who are due, which no attempt owns
 )
 
+// holdTimeout is how long a claim that must not be waits for the others to end.
+const holdTimeout = 30 * time.Second
+
 // RingingHold is a hold of all ringing that nobody has released.
 type RingingHold struct {
 	At     time.Time `json:"held_at"`

@@ -119,7 +119,9 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 }
 
 // Usable says why the schema cannot be used by this program, or nil. A newer schema can.
-func (s *Store) Usable(ctx context.Context) error {
+func (s *Store) Usable(ctx context.Context) error { return s.notReadable(ctx, s.usable(ctx)) }
+
+func (s *Store) usable(ctx context.Context) error {
 	all, err := Migrations()
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func (s *Store) Usable(ctx context.Context) error {
 		return fmt.Errorf("asking for the schema: %w", err)
 	}
 	if !exists {
-		return errors.New("the schema is not there: run chasephone migrate")
+		return errors.New("the schema is not there, or not in the search path, or this role may not use it: run chasephone migrate")
 	}
 	var newest int
 	if err := s.Pool.QueryRow(ctx, `select coalesce(max(number), 0) from chasephone_migrations`).Scan(&newest); err != nil {

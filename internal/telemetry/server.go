@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,21 @@ import (
 
 const stopTimeout = 3 * time.Second // for requests in flight, when the daemon stops
 
-// Endpoints are what is served on one address, with time-outs that bound whoever sends or
-// reads slowly. A handler has 20 seconds from the end of a request's header.
+// Bounds keep whoever sends or reads slowly, or much, from costing others anything. Zero ones are
+// the usual ones.
+type Bounds struct {
+	Header time.Duration // for a request's header to arrive, from the first byte or the connecting: 5 s
+	Read   time.Duration // for all of a request: 10 s
+	Write  time.Duration // for the answer, from the end of the header: 20 s, which a handler has too
+	Idle   time.Duration // between two requests: 2 min, above Prometheus's interval of one
+	Conns  int           // connections at once: 512. One more closes the one that is idle for longest
+}
+
+// mostHeader is the longest header of a request, in bytes; the library adds 4 KiB of its own.
+const mostHeader = 16 << 10
+
+// Endpoints are what is served on one address, within bounds. How long a body may be is the
+// handler's to say.
 type Endpoints struct {
 	// Variable is the setting that Addr comes from, METRICS_ADDR for instance; errors name it.
 	Variable string
@@ -24,6 +38,8 @@ type Endpoints struct {
 	Handler http.Handler
 	// Log gets what goes wrong while serving. Must be set.
 	Log *slog.Logger
+	// Bounds are other ones than the usual ones.
+	Bounds Bounds
 }
 
 // Server is endpoints, listening.
@@ -46,17 +62,20 @@ func (e Endpoints) Listen(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s %s: %w%s", e.Variable, e.Addr, err, remedy(err, e.Variable))
 	}
+	b := e.Bounds
+	bounded := bound(listener, cmp.Or(b.Conns, 512))
 	return &Server{
 		variable: e.Variable,
-		listener: listener,
+		listener: bounded,
 		http: &http.Server{
 			Handler:           e.Handler,
 			ErrorLog:          slog.NewLogLogger(e.Log.Handler(), slog.LevelWarn),
-			ReadHeaderTimeout: 5 * time.Second,
-			ReadTimeout:       10 * time.Second,
-			WriteTimeout:      scrapeTimeout + 10*time.Second,
-			IdleTimeout:       2 * time.Minute, // above Prometheus's interval of one
-			MaxHeaderBytes:    16 << 10,
+			ReadHeaderTimeout: cmp.Or(b.Header, 5*time.Second),
+			ReadTimeout:       cmp.Or(b.Read, 10*time.Second),
+			WriteTimeout:      cmp.Or(b.Write, scrapeTimeout+10*time.Second),
+			IdleTimeout:       cmp.Or(b.Idle, 2*time.Minute),
+			MaxHeaderBytes:    mostHeader,
+			ConnState:         bounded.state,
 		},
 	}, nil
 }

@@ -18,6 +18,7 @@ type ClientConfig struct {
 	ID      string        // this daemon's, unique
 	Pool    *pgxpool.Pool // River's own: a pool too small is the common cause of election timeouts
 	Pooled  bool          // a transaction pooler stands between: no LISTEN
+	Owner   bool          // of River's tables: who is not may not rebuild their indexes, and leaves it to the operator
 	Fence   Fence
 	Drain   Drain
 	Bridge  Bridge // nil: this client bridges nothing, and looks nothing up
@@ -25,6 +26,9 @@ type ClientConfig struct {
 	Speak   Speak
 	Metrics *Metrics
 	Log     *slog.Logger
+
+	// Mask takes the numbers out of a text that River is to keep. Must be set.
+	Mask func(string) string
 }
 
 // NewClient makes the River client that works the slots, bridges arrivals and looks calls up.
@@ -46,12 +50,19 @@ func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 		river.AddWorker(workers, &speaker{speak: c.Speak, log: c.Log})
 		queues[queueBridge], queues[queueLookUp], queues[queueSpeak] = queue(1), queue(4), queue(16)
 	}
+	var rebuilt []string // nil: River's own choice
+	if !c.Owner {
+		rebuilt = []string{}
+	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
-		ID:       c.ID,
-		Queues:   queues,
-		Workers:  workers,
-		Hooks:    []rivertype.Hook{&databaseClock{}},
-		PollOnly: c.Pooled,
+		ID:         c.ID,
+		Queues:     queues,
+		Workers:    workers,
+		Hooks:      []rivertype.Hook{&databaseClock{}},
+		Middleware: []rivertype.Middleware{masking(c.Mask)},
+		PollOnly:   c.Pooled,
+
+		ReindexerIndexNames: rebuilt,
 		// A rescued job runs beside the first run, which is not told. Ours do no harm, and are
 		// long over by then even where the leader's clock is minutes ahead.
 		JobTimeout:           longest + 15*time.Second,
