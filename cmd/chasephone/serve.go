@@ -163,10 +163,17 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 	if err := d.schema(ctx, db, c.Embedded || c.Demo); err != nil {
 		return err
 	}
-	if err := p.durable(ctx, db); err != nil {
+	if err := d.patiently(ctx, func() error { return p.durable(ctx, db) }); err != nil {
 		return err
 	}
-	accounts, samples, err := d.carriers(ctx, c, db)
+	var (
+		accounts *accounts
+		samples  *demo
+	)
+	err = d.patiently(ctx, func() (err error) {
+		accounts, samples, err = d.carriers(ctx, c, db)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -178,10 +185,10 @@ func (d *daemon) serve(ctx context.Context, c serveCmd, p process, url, metricsA
 		Gates: gateOptions(d.conf), Settings: d.conf.Gates.Settings(), Defaults: defaults(d.conf), Log: d.log,
 	})
 	heard := newEvidence(db, accounts, d.registry, d.log)
-	if err := d.open(ctx, c, db, accounts, heard); err != nil {
+	if err := d.patiently(ctx, func() error { return d.open(ctx, c, db, accounts, heard) }); err != nil {
 		return err
 	}
-	if err := d.remember(ctx, db, accounts); err != nil {
+	if err := d.patiently(ctx, func() error { return d.remember(ctx, db, accounts) }); err != nil {
 		return err
 	}
 	d.db.Store(db)

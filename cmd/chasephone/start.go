@@ -17,15 +17,21 @@ import (
 )
 
 // connect waits for the database: one that is not up yet is no reason to give up.
-func (d *daemon) connect(ctx context.Context, url string, conns int32) (*store.Store, error) {
+func (d *daemon) connect(ctx context.Context, url string, conns int32) (db *store.Store, err error) {
+	err = d.patiently(ctx, func() (err error) {
+		db, err = store.Connect(ctx, url, conns)
+		return err
+	})
+	return db, err
+}
+
+// patiently does a step of the start, again and again while the database is away.
+func (d *daemon) patiently(ctx context.Context, step func() error) error {
 	pause, told := 200*time.Millisecond, false
 	for {
-		db, err := store.Connect(ctx, url, conns)
-		if err == nil {
-			return db, nil
-		}
-		if !store.Unreachable(err) {
-			return nil, err
+		err := step()
+		if err == nil || !store.Unreachable(err) {
+			return err
 		}
 		if !told {
 			d.log.Warn("the database cannot be reached: waiting for it", "err", err)
@@ -35,7 +41,7 @@ func (d *daemon) connect(ctx context.Context, url string, conns int32) (*store.S
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		pause = min(2*pause, 2*time.Second)
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	unownedMost    = 2000 // promises that are looked for
 	unownedAtOnce  = 8    // questions to carriers at once
-	unownedTimeout = time.Minute
+	unownedTimeout = time.Minute // for all questions together
 	admitSet       = 500
 )
 
@@ -39,8 +39,7 @@ func (s search) whole() bool { return len(s.Unasked) == 0 && !s.More }
 // searchUnowned asks the carriers for calls since then to people whose promises are to be kept
 // still, and whose time had come: attempts that the database has forgotten.
 func searchUnowned(ctx context.Context, db *store.Store, a *accounts, since time.Time) (search, error) {
-	ctx, cancel := context.WithTimeout(ctx, unownedTimeout)
-	defer cancel()
+	until := time.Now().Add(unownedTimeout)
 	for { // a promise that nobody has looked at has no number yet
 		n, err := db.Admit(ctx, admitSet, identify)
 		if err != nil {
@@ -72,7 +71,7 @@ func searchUnowned(ctx context.Context, db *store.Store, a *accounts, since time
 			if gaveNone {
 				return
 			}
-			left, why, err := unownedOf(ctx, db, a, p, since)
+			left, why, err := unownedOf(ctx, db, a, p, since, until)
 			mu.Lock()
 			defer mu.Unlock()
 			failed = cmp.Or(failed, err)
@@ -96,7 +95,7 @@ func searchUnowned(ctx context.Context, db *store.Store, a *accounts, since time
 }
 
 // unownedOf asks about one promise; why is set where there was no answer to go by.
-func unownedOf(ctx context.Context, db *store.Store, a *accounts, p store.Promise, since time.Time) (left []carrier.Record, why string, err error) {
+func unownedOf(ctx context.Context, db *store.Store, a *accounts, p store.Promise, since, until time.Time) (left []carrier.Record, why string, err error) {
 	records, have := a.records(p.Account)
 	switch {
 	case !have:
@@ -104,7 +103,9 @@ func unownedOf(ctx context.Context, db *store.Store, a *accounts, p store.Promis
 	case records == nil:
 		return nil, "it keeps no records that could be asked", nil
 	}
-	found, err := records.Find(ctx, carrier.Sought{To: p.To, From: p.From, Since: since})
+	asking, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	found, err := records.Find(asking, carrier.Sought{To: p.To, From: p.From, Since: since})
 	if err != nil {
 		return nil, carrier.CleanText(err.Error()), nil
 	}

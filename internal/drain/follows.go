@@ -12,7 +12,7 @@ import (
 // Settle says what follows from a carrier's answer to an attempt. Anything but the four
 // known answers is unknown.
 func Settle(a Attempt, answer carrier.Answer) Settlement {
-	s := Settlement{FollowUp: a.FollowUp, AttemptNo: a.No, Tenant: a.Tenant, Line: a.Line}
+	s := Settlement{FollowUp: a.FollowUp, AttemptNo: a.No, Token: a.Token, Tenant: a.Tenant, Line: a.Line}
 	switch got := answer.(type) {
 	case carrier.Placed:
 		s.Outcome, s.To, s.Ledger = AttemptPlaced, followup.CallPlaced, followup.OutcomeCallPlaced

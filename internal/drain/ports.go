@@ -62,6 +62,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 type Settlement struct {
 	FollowUp   string
 	AttemptNo  int
+	Token      string // the attempt's: another process's attempt can have the same number, where this one's commit was lost
 	Tenant     string
 	Line       string
 	Outcome    AttemptOutcome

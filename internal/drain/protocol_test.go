@@ -132,6 +132,67 @@ func TestCommitReplyLostAndNotCommitted(t *testing.T) {
 	}
 }
 
+// Row 2, between two daemons: what one gives back, whose commit did not happen, has the number of an
+// attempt that the other has made since, and rings this moment. It is not that one's to give back.
+func TestGivingBackAnothersAttempt(t *testing.T) {
+	w := newWorld(t, nil)
+	w.due("a", 1, time.Hour)
+	ringing, answer := make(chan struct{}, 2), make(chan struct{})
+	w.phones.answer = func(context.Context, carrier.Call) (bool, carrier.Answer) {
+		ringing <- struct{}{}
+		<-answer
+		return true, carrier.Placed{CallID: callID, Status: "queued"}
+	}
+	lost := &faulty{Store: w.connect()}
+	lost.claim = func(ctx context.Context, q drain.Query, rule drain.Rule) (drain.Claim, error) {
+		c, err := lost.Store.Claim(ctx, q, func(b drain.Batch) drain.Decisions {
+			d := rule(b)
+			for i := range d.Decided {
+				d.Decided[i].Place = 99 // the database refuses it
+			}
+			return d
+		})
+		if err == nil {
+			t.Error("it was committed")
+		}
+		return c, drain.ErrCommitUnknown
+	}
+	again, given := make(chan struct{}), make(chan struct{})
+	lost.record = func(ctx context.Context, set []drain.Settlement) error {
+		<-again // the database is out of its reach for a while
+		defer close(given)
+		return lost.Store.Record(ctx, set)
+	}
+	one := w.daemonOn(lost)
+	if err := one.Prepare(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Slot(w.ctx, 64); !errors.Is(err, drain.ErrCommitUnknown) {
+		t.Fatalf("got %v", err)
+	}
+	two := w.daemon()
+	if err := two.Slot(w.ctx, 64); err != nil {
+		t.Fatal(err)
+	}
+	<-ringing
+	close(again)
+	<-given
+	if r := w.row("a1"); r.State != "dialing" || r.Attempts != 1 {
+		t.Errorf("given back: %+v", r)
+	}
+	if err := w.daemon().Slot(w.ctx, 64); err != nil {
+		t.Fatal(err)
+	}
+	close(answer)
+	waitFor(t, func() bool { return w.row("a1").State == "call_placed" })
+	if n := len(w.phones.requests()); n != 1 {
+		t.Errorf("%d requests for one follow-up", n)
+	}
+	if n := w.count(`select count(*) from evidence`); n != 0 {
+		t.Errorf("what was given back is kept as evidence %d times", n)
+	}
+}
+
 // Row 6: the record's commit went through and its reply was lost. It is repeated and changes nothing.
 func TestRecordReplyLost(t *testing.T) {
 	w := newWorld(t, nil)

@@ -126,7 +126,7 @@ func (r *Recorder) culprit(s Settlement, bad *RowError) {
 		return // even this much was refused: the sweep will say uncertain
 	}
 	r.write([]Settlement{{
-		FollowUp: s.FollowUp, AttemptNo: s.AttemptNo, Tenant: s.Tenant, Line: s.Line,
+		FollowUp: s.FollowUp, AttemptNo: s.AttemptNo, Token: s.Token, Tenant: s.Tenant, Line: s.Line,
 		Outcome: AttemptUncertain, To: followup.Uncertain, Ledger: followup.OutcomeUncertain,
 		Reason: "answer_unknown", Code: notRecordable, Stage: carrier.StageAnswered,
 		Detail: "the carrier's answer could not be stored: " + carrier.CleanText(bad.Error()),

@@ -38,7 +38,7 @@ func TestDoubtfulEvidenceSettlesNothing(t *testing.T) {
 	second.Delivery.Body = []byte(strings.Replace(string(second.Delivery.Body), sid("CA", 1), sid("CA", 2), 1))
 	keep(t, db, second)
 	bridge(t, db, 500)
-	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 2, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready", Wait: true}
+	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 2, Token: tokenOf(t, db, o.followUp, 2), Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready", Wait: true}
 	if err := db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
 		t.Fatal(err)
 	}

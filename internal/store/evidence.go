@@ -15,9 +15,9 @@ import (
 const standsSQL = `
 select x.nth, f.state, f.attempt_no, coalesce(a.outcome, ''), coalesce(a.call_id, ''),
   exists (select from attempts o where o.carrier = a.carrier and o.call_id = x.call_id and (o.followup_id, o.no) <> (a.followup_id, a.no))
-from unnest(@nths::int[], @ids::text[]::uuid[], @nos::smallint[], @calls::text[]) as x (nth, id, no, call_id)
+from unnest(@nths::int[], @ids::text[]::uuid[], @nos::smallint[], @calls::text[], @tokens::text[]::uuid[]) as x (nth, id, no, call_id, token)
 join phone_followups f on f.id = x.id
-join attempts a on a.followup_id = x.id and a.no = x.no`
+join attempts a on a.followup_id = x.id and a.no = x.no and (x.token is null or a.token = x.token)`
 
 // weighSet locks the follow-ups that words are about, weighs the words in their order, and writes
 // what follows. Words about attempts that do not exist say nothing.
@@ -55,14 +55,14 @@ func (s *Store) weighSet(ctx context.Context, tx pgx.Tx, words []word) error {
 // be stale.
 func lockStands(ctx context.Context, tx pgx.Tx, words []word) (map[int]stand, error) {
 	n := len(words)
-	nths, ids, nos, calls := make([]int32, n), make([]string, n), make([]int16, n), make([]*string, n)
+	nths, ids, nos, calls, tokens := make([]int32, n), make([]string, n), make([]int16, n), make([]*string, n), make([]*string, n)
 	for i, w := range words {
-		nths[i], ids[i], nos[i], calls[i] = int32(i), w.followUp, int16(w.no), orNull(w.callID)
+		nths[i], ids[i], nos[i], calls[i], tokens[i] = int32(i), w.followUp, int16(w.no), orNull(w.callID), orNull(w.token)
 	}
 	if err := lockPromises(ctx, tx, ids); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, standsSQL, pgx.StrictNamedArgs{"nths": nths, "ids": ids, "nos": nos, "calls": calls})
+	rows, err := tx.Query(ctx, standsSQL, pgx.StrictNamedArgs{"nths": nths, "ids": ids, "nos": nos, "calls": calls, "tokens": tokens})
 	if err != nil {
 		return nil, fmt.Errorf("reading how attempts stand: %w", err)
 	}
@@ -169,7 +169,7 @@ func tookIt(source string) string {
 // lateWord is an answer whose attempt is no longer open.
 func lateWord(late drain.Settlement) word {
 	return word{
-		followUp: late.FollowUp, no: late.AttemptNo, source: fromReply, says: string(late.Outcome),
+		followUp: late.FollowUp, no: late.AttemptNo, token: late.Token, source: fromReply, says: string(late.Outcome),
 		callID: late.CallID, status: late.CallStatus, code: late.Code, answer: late.Answer,
 	}
 }

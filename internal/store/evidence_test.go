@@ -120,6 +120,7 @@ func TestReplyAfterItsWebhook(t *testing.T) {
 			keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}))
 			bridge(t, db, 500)
 			row.reply.FollowUp, row.reply.AttemptNo, row.reply.Tenant, row.reply.Line = o.followUp, 1, o.tenant, "default"
+			row.reply.Token = o.token
 			if err := db.Record(t.Context(), []drain.Settlement{row.reply}); err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +138,7 @@ func TestReplyDoesNotMoveTheStatusBack(t *testing.T) {
 	o := newOffice(t, db, 1, "", "")
 	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "failed"}))
 	bridge(t, db, 500)
-	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptPlaced, To: followup.CallPlaced, Ledger: followup.OutcomeCallPlaced, CallID: sid("CA", 1), CallStatus: "queued"}
+	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Token: o.token, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptPlaced, To: followup.CallPlaced, Ledger: followup.OutcomeCallPlaced, CallID: sid("CA", 1), CallStatus: "queued"}
 	if err := db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestBridgingAtOnce(t *testing.T) {
 					failed <- err
 				}
 				if i%3 == 0 {
-					failed <- db.Record(t.Context(), []drain.Settlement{{FollowUp: o.followUp, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptUncertain, To: followup.Uncertain, Ledger: followup.OutcomeUncertain, Reason: "answer_unknown"}})
+					failed <- db.Record(t.Context(), []drain.Settlement{{FollowUp: o.followUp, AttemptNo: 1, Token: o.token, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptUncertain, To: followup.Uncertain, Ledger: followup.OutcomeUncertain, Reason: "answer_unknown"}})
 				}
 			}
 		})
@@ -249,7 +250,7 @@ func TestLateRefusalAfterAPersonsWord(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	o := newOffice(t, db, 1, "placed", "")
-	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptRefused, To: followup.Refused, Ledger: followup.OutcomeRefused, Reason: "carrier_refused"}
+	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Token: o.token, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptRefused, To: followup.Refused, Ledger: followup.OutcomeRefused, Reason: "carrier_refused"}
 	if err := db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestReplyAfterItsWebhookSpeaksOfItsLine(t *testing.T) {
 	}
 	keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "ringing"}))
 	bridge(t, db, 500)
-	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptPlaced, To: followup.CallPlaced, Ledger: followup.OutcomeCallPlaced, CallID: sid("CA", 1), OnLine: drain.LineAnswered}
+	reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 1, Token: o.token, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptPlaced, To: followup.CallPlaced, Ledger: followup.OutcomeCallPlaced, CallID: sid("CA", 1), OnLine: drain.LineAnswered}
 	if err := db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
 		t.Fatal(err)
 	}

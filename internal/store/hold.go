@@ -31,6 +31,7 @@ const holdSQL = `
 insert into ringing_holds (held_by, why, detail, since)
 select @daemon::text::uuid, @why, @detail, coalesce(
   (select created_at from (` + newestSQL + `) a), (select min(created_at) from phone_followups), clock_timestamp()) - interval '1 minute'
+where not exists (select from ringing_holds where released_at is null) -- under the fleet's lock; a restore may not have brought the key yet
 on conflict do nothing`
 
 // hold holds all ringing. When it returns no claim is under way.

@@ -189,7 +189,7 @@ func TestEvidenceStaysIndexBound(t *testing.T) {
 		"spans":        {store.SpansSQL, pgx.NamedArgs{"tenants": tenants, "numbers": numbers}},
 		"others":       {store.OthersSQL, message},
 		"ours":         {store.OursSQL, message},
-		"stands":       {store.StandsSQL, pgx.NamedArgs{"nths": []int32{0}, "ids": []string{id}, "nos": []int16{1}, "calls": calls}},
+		"stands":       {store.StandsSQL, pgx.NamedArgs{"nths": []int32{0}, "ids": []string{id}, "nos": []int16{1}, "calls": calls, "tokens": []*string{nil}}},
 		"statuses":     {store.StatusesSQL, pgx.NamedArgs{"ids": []string{id}, "nos": []int16{1}, "calls": calls, "statuses": []string{"busy"}, "stranges": []bool{false}}},
 		"look-ups due": {store.LookupsDueSQL, pgx.NamedArgs{"carriers": accounts, "most": 100}},
 	} {

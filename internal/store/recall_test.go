@@ -43,13 +43,22 @@ func (o office) further(t *testing.T, state, outcome, approval string) {
 	}
 }
 
+// tokenOf is an attempt's.
+func tokenOf(t *testing.T, db *store.Store, followUp string, no int) (token string) {
+	t.Helper()
+	if err := db.Pool.QueryRow(t.Context(), `select token::text from attempts where followup_id = $1 and no = $2`, followUp, no).Scan(&token); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
 // R8: evidence that an earlier attempt rang is not forgotten while a newer one is under way: once the
 // follow-up would be due again it is call_placed, whoever makes it due.
 func TestEvidenceIsRecalled(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(t *testing.T, o office){
 		"by the carrier's refusal to take the call": func(t *testing.T, o office) {
-			reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 2, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready", Wait: true}
+			reply := drain.Settlement{FollowUp: o.followUp, AttemptNo: 2, Token: tokenOf(t, o.db, o.followUp, 2), Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready", Wait: true}
 			if err := o.db.Record(t.Context(), []drain.Settlement{reply}); err != nil {
 				t.Fatal(err)
 			}
@@ -239,8 +248,9 @@ func TestEvidenceRacesWithAReply(t *testing.T) {
 	done := make(chan error, 2)
 	go func() { _, err := db.Bridge(t.Context(), readers, 500); done <- err }()
 	<-weighed
+	token := tokenOf(t, db, result.Successor, 1)
 	go func() {
-		done <- db.Record(t.Context(), []drain.Settlement{{FollowUp: result.Successor, AttemptNo: 1, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready"}})
+		done <- db.Record(t.Context(), []drain.Settlement{{FollowUp: result.Successor, AttemptNo: 1, Token: token, Tenant: o.tenant, Line: "default", Outcome: drain.AttemptNotPlaced, To: followup.Due, Ledger: followup.OutcomeNotReady, Reason: "line_not_ready"}})
 	}()
 	waitsForALock(t, db)
 	close(goOn)

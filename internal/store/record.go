@@ -13,12 +13,13 @@ import (
 
 // recordSQL writes what became of attempts that nobody has settled yet. The attempt's own
 // emptiness and the follow-up's state are the compare in compare-and-set: whoever comes
-// second changes nothing here.
+// second changes nothing here. The token is part of it: what a process gives back whose commit's
+// reply was lost may be the number of another's attempt by now, which rings.
 const recordSQL = `
 with x as (
-  select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @outcomes::text[], @states::text[], @ledgers::text[], @reasons::text[],
+  select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @tokens::text[]::uuid[], @outcomes::text[], @states::text[], @ledgers::text[], @reasons::text[],
       @details::text[], @call_ids::text[], @call_statuses::text[], @codes::text[], @answers::text[], @stages::text[], @waits::boolean[])
-    as x (id, no, outcome, state, ledger, reason, detail, call_id, call_status, code, answer, stage, wait)
+    as x (id, no, token, outcome, state, ledger, reason, detail, call_id, call_status, code, answer, stage, wait)
 ), mine as materialized (
   select x.*, f.tenant_id, clock_timestamp() as now
   from x join phone_followups f on f.id = x.id
@@ -30,7 +31,7 @@ with x as (
   set outcome = m.outcome, outcome_at = m.now, call_id = m.call_id, code = m.code, answer = m.answer, stage = m.stage,
     look_at = case m.outcome when 'uncertain' then m.now when 'placed' then m.now + ` + firstLook + ` end
   from mine m
-  where a.followup_id = m.id and a.no = m.no and a.outcome is null
+  where a.followup_id = m.id and a.no = m.no and a.token = m.token and a.outcome is null
   returning m.*, a.carrier
 ), moved as (
   update phone_followups f
@@ -49,7 +50,7 @@ with x as (
 insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail, attempt_no)
 select id, version, tenant_id, now, 'dialing', state, ledger, case when ledger is null then 'daemon' else 'carrier' end, reason, detail, no
 from moved
-returning followup_id, attempt_no`
+returning (select s.token::text from settled s where s.id = followup_id)`
 
 // Record is T2, see drain.Store.
 func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
@@ -70,7 +71,7 @@ func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
 			if one.Outcome == drain.AttemptRefused || one.Outcome == drain.AttemptNotPlaced {
 				ids, nos = append(ids, one.FollowUp), append(nos, int16(one.AttemptNo))
 			}
-			was := applied[attemptKey{one.FollowUp, one.AttemptNo}]
+			was := applied[one.Token]
 			switch {
 			case !was:
 				late = append(late, lateWord(one))
@@ -96,35 +97,31 @@ func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {
 	return rowError(err)
 }
 
-type attemptKey struct {
-	followUp string
-	no       int
-}
-
-func record(ctx context.Context, tx pgx.Tx, set []drain.Settlement, retryAfter time.Duration) (map[attemptKey]bool, error) {
+// record says, by their tokens, which attempts it settled.
+func record(ctx context.Context, tx pgx.Tx, set []drain.Settlement, retryAfter time.Duration) (map[string]bool, error) {
 	n := len(set)
 	ids, nos, outcomes, states := make([]string, n), make([]int16, n), make([]string, n), make([]string, n)
 	ledgers, reasons, details, callIDs := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
 	statuses, codes, answers, stages := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
-	waits := make([]bool, n)
+	tokens, waits := make([]string, n), make([]bool, n)
 	for i, one := range set {
 		ids[i], nos[i], outcomes[i], states[i] = one.FollowUp, int16(one.AttemptNo), string(one.Outcome), string(one.To)
 		ledgers[i], reasons[i], details[i], callIDs[i] = orNull(string(one.Ledger)), orNull(one.Reason), orNull(one.Detail), orNull(one.CallID)
 		statuses[i], codes[i], answers[i], stages[i] = orNull(one.CallStatus), orNull(one.Code), orNull(one.Answer), orNull(string(one.Stage))
-		waits[i] = one.Wait
+		tokens[i], waits[i] = one.Token, one.Wait
 	}
 	rows, err := tx.Query(ctx, recordSQL, pgx.StrictNamedArgs{
-		"ids": ids, "nos": nos, "outcomes": outcomes, "states": states, "ledgers": ledgers, "reasons": reasons,
+		"ids": ids, "nos": nos, "tokens": tokens, "outcomes": outcomes, "states": states, "ledgers": ledgers, "reasons": reasons,
 		"details": details, "call_ids": callIDs, "call_statuses": statuses, "codes": codes, "answers": answers,
 		"stages": stages, "waits": waits, "retry_after": retryAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("recording what became of attempts: %w", err)
 	}
-	applied := make(map[attemptKey]bool, n)
-	var key attemptKey
-	_, err = pgx.ForEachRow(rows, []any{&key.followUp, &key.no}, func() error {
-		applied[key] = true
+	applied := make(map[string]bool, n)
+	var token string
+	_, err = pgx.ForEachRow(rows, []any{&token}, func() error {
+		applied[token] = true
 		return nil
 	})
 	if err != nil {

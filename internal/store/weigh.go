@@ -23,6 +23,7 @@ const (
 type word struct {
 	followUp string
 	no       int
+	token    string // the attempt's, where it says of which attempt of that number it is
 	source   string
 	says     string // a drain.AttemptOutcome, saysNotDialed or saysEnds
 	callID   string
