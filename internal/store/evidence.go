@@ -133,7 +133,10 @@ func (s *Store) writeVerdict(ctx context.Context, tx pgx.Tx, stand stand, w word
 	}
 	switch {
 	case v.own:
-		if _, err := tx.Exec(ctx, `update attempts set call_id = @call_id where followup_id = @id and no = @no and call_id is null`, args); err != nil {
+		// From now on it can be asked about, and cancelled where it is queued and too late.
+		if _, err := tx.Exec(ctx, `
+			update attempts set call_id = @call_id, looks = 0, look_at = clock_timestamp() + `+firstLook+`
+			where followup_id = @id and no = @no and call_id is null`, args); err != nil {
 			return fmt.Errorf("noting which call an attempt was: %w", err)
 		}
 	case v.settle:
