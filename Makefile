@@ -1,7 +1,7 @@
 # Two commands: make run, make test. Everything else is for those who change chasephone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench contract clean
+.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench contract model proof mutants drill drill-mutants restore fuzz clean
 
 GO      ?= go
 TOOLS   := $(CURDIR)/.tools
@@ -56,6 +56,28 @@ bench: postgres ## Measure what a follow-up costs the database, the gates, and a
 contract: ## Hold the carriers' requests to others' words: Twilio's document by Prism, SIP by SIPp
 	@sh scripts/contract.sh
 	$(GO) test -count=1 -tags contract -run Contract ./internal/carrier/...
+
+model: ## Check the model of the protocol exhaustively, and that each of its mutants is caught
+	@sh scripts/spin.sh
+	@bash model/check.sh
+
+proof: postgres ## Walk every point at which a process can die, with every fault and every answer
+	$(GO) test -count=1 -timeout 15m ./internal/proof -run TestCrashPoints -full -v
+
+mutants: postgres ## Walk chasephones that lack one guard: each must be found out
+	$(GO) test -count=1 -timeout 20m -tags mutants ./internal/proof -run TestMutants -v
+
+drill: postgres ## Kill real processes for three minutes, or DRILL=60m, and ask the ring book
+	$(GO) run ./drill -for $(or $(DRILL),3m)
+
+drill-mutants: postgres ## Drill chasephones that lack one guard: each must be found out
+	$(GO) run ./drill -mutants
+
+restore: postgres ## Restore old dumps and fail over: ringing is held where attempts are lost, and only there
+	$(GO) run ./drill -restore -race=false
+
+fuzz: ## Fuzz every target for 10 s, or FUZZ=5m
+	@sh scripts/fuzz.sh
 
 clean: ## Remove what was built
 	rm -rf bin

@@ -40,7 +40,7 @@ func newDaemon(ctx context.Context, w *world, n int, rnd *rand.Rand) (*daemon, e
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("making a daemon's folder: %w", err)
 	}
-	port, err := freePort(ctx, rnd)
+	port, err := freePort(ctx, rnd, w.lot)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func newDaemon(ctx context.Context, w *world, n int, rnd *rand.Rand) (*daemon, e
 	}
 	d.db = &dbWire{to: local(w.pg.port), traps: d.traps, strike: d.strike, conns: map[net.Conn]bool{}}
 	go d.db.serve(ctx, l)
-	carrierPort, err := freePort(ctx, rnd)
+	carrierPort, err := freePort(ctx, rnd, w.lot)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ type options struct {
 	twoHosts  bool     // DATABASE_URL names a second port
 	only      []string // mutants
 	root      string   // of the repository
+	lot       int      // of ports
 }
 
 const (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,25 +48,46 @@ const (
 	trialPromises = 480
 	dumpAt        = 100 // rings
 	disasterAt    = 240 // rings
+	trialsAtOnce  = 4   // they mostly wait
 )
 
-// drillRestore goes through all scenarios, or those whose numbers are given.
+// drillRestore goes through all scenarios, or those whose numbers are given; each is told of when
+// it is over.
 func drillRestore(ctx context.Context, o options, out io.Writer) error {
-	var bad []error
+	var (
+		mu     sync.Mutex
+		bad    []error
+		trials sync.WaitGroup
+		turns  = make(chan struct{}, trialsAtOnce)
+	)
 	for n, s := range scenarios() {
 		if len(o.only) > 0 && !slices.Contains(o.only, strconv.Itoa(n+1)) {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "\n%d. %s\n", n+1, s.name)
-		if err := try(ctx, o, s, out); err != nil {
+		turns <- struct{}{}
+		trials.Go(func() {
+			defer func() { <-turns }()
+			var said bytes.Buffer
+			own := o
+			own.lot = n
+			err := try(ctx, own, s, &said)
+			mu.Lock()
+			defer mu.Unlock()
 			if ctx.Err() != nil {
-				return context.Cause(ctx)
+				return
 			}
-			_, _ = fmt.Fprintf(out, "   NOT HELD: %v\n", err)
-			bad = append(bad, fmt.Errorf("%s: %w", s.name, err))
-			continue
-		}
-		_, _ = fmt.Fprintln(out, "   held")
+			_, _ = fmt.Fprintf(out, "\n%d. %s\n%s", n+1, s.name, said.String())
+			if err != nil {
+				_, _ = fmt.Fprintf(out, "   NOT HELD: %v\n", err)
+				bad = append(bad, fmt.Errorf("%s: %w", s.name, err))
+				return
+			}
+			_, _ = fmt.Fprintln(out, "   held")
+		})
+	}
+	trials.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	return errors.Join(bad...)
 }

@@ -46,10 +46,13 @@ func (s scratch) keep() {
 func (s scratch) remove() { _ = os.RemoveAll(s.dir) }
 
 // freePort is a port below those that the system gives to outgoing connections: what listens on
-// it goes away and comes back, and nobody must have taken it meanwhile.
-func freePort(ctx context.Context, rnd *rand.Rand) (int, error) {
+// it goes away and comes back, and nobody must have taken it meanwhile. Trials that are under way
+// together have lots of their own.
+func freePort(ctx context.Context, rnd *rand.Rand, lot int) (int, error) {
+	const first, all = 15000, 12000
+	span := all / len(scenarios())
 	for range 200 {
-		port := 15000 + rnd.IntN(12000)
+		port := first + lot*span + rnd.IntN(span)
 		l, err := listen(ctx, port)
 		if err == nil {
 			_ = l.Close()

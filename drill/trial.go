@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"chasephone/internal/carrier/sim"
+	"chasephone/internal/followup"
 )
 
 func (t *trial) tell(format string, args ...any) {
@@ -72,7 +73,8 @@ func (t *trial) lost(ctx context.Context) error {
 	if t.db, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return fmt.Errorf("connecting to the database: %w", err)
 	}
-	pause(ctx, time.Second)
+	t.since = time.Now()
+	pause(ctx, followup.SendWindow+time.Second)
 	t.rungThen = t.ringCount()
 	t.tell("the database is another; %d phones have rung", t.rungThen)
 	return nil
@@ -86,11 +88,11 @@ func (t *trial) isHeld(ctx context.Context) error {
 		return t.db.QueryRow(ctx, `select count(*) from ringing_holds where released_at is null`).Scan(&n) == nil && n == 1
 	})
 	if err != nil {
-		return errors.Join(err, t.noneRang())
+		return errors.Join(err, t.noneRang(ctx))
 	}
 	t.tell("all ringing is held")
 	pause(ctx, 25*time.Second) // longer than anybody waits by themselves
-	if err := t.noneRang(); err != nil {
+	if err := t.noneRang(ctx); err != nil {
 		return err
 	}
 	if err := t.isSaid(ctx); err != nil {
@@ -114,7 +116,14 @@ func (t *trial) isHeld(ctx context.Context) error {
 	return t.isTrue(said, forgotten)
 }
 
-func (t *trial) noneRang() error {
+func (t *trial) noneRang(ctx context.Context) error {
+	var attempts int
+	if err := t.db.QueryRow(ctx, `select count(*) from attempts where created_at > $1`, t.since).Scan(&attempts); err != nil {
+		return fmt.Errorf("counting attempts: %w", err)
+	}
+	if attempts > 0 {
+		return errors.Join(fmt.Errorf("%d attempts were committed before anybody released it", attempts), found{attempts})
+	}
 	if n := t.ringCount(); n != t.rungThen {
 		return errors.Join(fmt.Errorf("%d phones rang before anybody released it", n-t.rungThen), found{1})
 	}

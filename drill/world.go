@@ -34,8 +34,9 @@ type world struct {
 	stops    *stops
 	began    time.Time
 
-	secondPort int // of a standby
-	rungThen   int // when the database became another
+	secondPort int       // of a standby
+	rungThen   int       // when the database became another, and what was committed before had rung
+	since      time.Time // when the database became another
 
 	mu       sync.Mutex
 	counts   map[string]int
@@ -88,11 +89,11 @@ func (w *world) startDatabase(ctx context.Context, rnd *rand.Rand, mutant *mutan
 	if err != nil {
 		return err
 	}
-	port, err := freePort(ctx, rnd)
+	port, err := freePort(ctx, rnd, w.lot)
 	if err != nil {
 		return err
 	}
-	if w.secondPort, err = freePort(ctx, rnd); err != nil {
+	if w.secondPort, err = freePort(ctx, rnd, w.lot); err != nil {
 		return err
 	}
 	if w.pg, err = newCluster(ctx, w.nursery, w.scratch, in, "postgres", port); err != nil {
@@ -144,7 +145,7 @@ func (w *world) addTenants(ctx context.Context) error {
 }
 
 func (w *world) startCarrier(ctx context.Context, rnd *rand.Rand) error {
-	port, err := freePort(ctx, rnd)
+	port, err := freePort(ctx, rnd, w.lot)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (w *world) startCarrier(ctx context.Context, rnd *rand.Rand) error {
 	if err := w.company.start(ctx); err != nil {
 		return err
 	}
-	hookPort, err := freePort(ctx, rnd)
+	hookPort, err := freePort(ctx, rnd, w.lot)
 	if err != nil {
 		return err
 	}
