@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -164,6 +166,18 @@ func (a *accounts) signing(carrierName string) []arrivals.Account {
 		}
 	}
 	return all
+}
+
+// named are all accounts that there are, and this one, by name.
+func (a *accounts) named(this string) []string {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	names := slices.Collect(maps.Keys(a.all))
+	if !slices.Contains(names, this) {
+		names = append(names, this)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // records is what lookup.Lookups asks by.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/google/uuid"
+
 	"chasephone/internal/store"
 )
 
@@ -28,6 +30,11 @@ func (m memory) Recall(fleet string) (seen store.Seen, is bool, err error) {
 	}
 	if err == nil && seen.Fleet != fleet {
 		err = errors.New("it is another fleet's")
+	}
+	for _, id := range append([]string{seen.Own, seen.Newest}, seen.Released...) {
+		if id != "" && err == nil {
+			_, err = uuid.Parse(id)
+		}
 	}
 	if err != nil {
 		return store.Seen{}, false, fmt.Errorf("reading %s: %w", m.file(fleet), err)

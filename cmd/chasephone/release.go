@@ -29,7 +29,8 @@ type releaseCmd struct {
 type lifted struct {
 	Hold      *store.RingingHold `json:"hold"` // null: nothing was held
 	Search    *search            `json:"search,omitempty"`
-	Cancelled []string           `json:"cancelled"` // follow-ups
+	Cancelled []string           `json:"cancelled"`     // follow-ups
+	Refused   []string           `json:"not_cancelled"` // follow-ups that a call has rung and that could not be cancelled, and why
 	Released  bool               `json:"released"`
 }
 
@@ -39,7 +40,7 @@ func (c releaseCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	defer db.Close()
-	r := lifted{Cancelled: []string{}}
+	r := lifted{Cancelled: []string{}, Refused: []string{}}
 	if r.Hold, err = db.RingingHeld(ctx); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (c releaseCmd) release(ctx context.Context, db *store.Store, p process, con
 	if err != nil {
 		return err
 	}
-	found, err := searchUnowned(ctx, db, accounts, r.Hold.Since)
+	found, err := searchUnowned(ctx, db, accounts, r.Hold.Since, true)
 	if err != nil {
 		return err
 	}
@@ -74,10 +75,11 @@ func (c releaseCmd) release(ctx context.Context, db *store.Store, p process, con
 			return err
 		}
 	}
-	if !c.DespiteCalls && (len(found.Calls) > 0 && !c.CancelRung || !found.whole()) {
+	left := len(found.Calls) > 0 && (!c.CancelRung || found.unclear() || len(r.Refused) > 0)
+	if !c.DespiteCalls && (left || !found.whole()) {
 		return nil
 	}
-	detail := fmt.Sprintf("held at %s; the carriers listed %d call(s) that no attempt owns; %d follow-up(s) cancelled", when(r.Hold.At), len(found.Calls), len(r.Cancelled))
+	detail := fmt.Sprintf("held at %s; the carriers listed %d call(s) that no attempt owns; %d follow-up(s) cancelled", when(r.Hold.At), found.calls(), len(r.Cancelled))
 	if len(found.Unasked) > 0 {
 		detail += "; no answer by " + strings.Join(found.Unasked, ", ")
 	}
@@ -85,12 +87,12 @@ func (c releaseCmd) release(ctx context.Context, db *store.Store, p process, con
 	return err
 }
 
-// cancel withdraws what the listed calls have rung: it is not to be rung again.
+// cancel withdraws what the listed calls have rung, where that is clear: it is not to be rung again.
 func (c releaseCmd) cancel(ctx context.Context, db *store.Store, who string, r *lifted) error {
 	seen := map[string]bool{}
 	for _, call := range r.Search.Calls {
 		id := call.Promise.ID
-		if seen[id] {
+		if !call.Ours || seen[id] {
 			continue
 		}
 		seen[id] = true
@@ -99,7 +101,10 @@ func (c releaseCmd) cancel(ctx context.Context, db *store.Store, who string, r *
 		if err != nil && !errors.As(err, &refused) {
 			return err
 		}
-		if err == nil && result.State == followup.Cancelled {
+		switch {
+		case err != nil:
+			r.Refused = append(r.Refused, id+": "+oneLine(err))
+		case result.State == followup.Cancelled:
 			r.Cancelled = append(r.Cancelled, id)
 		}
 	}
@@ -124,21 +129,26 @@ func (c releaseCmd) print(w io.Writer, r lifted, who string) error {
 	if len(s.Calls) == 0 {
 		out.printf("they list no call that no attempt owns")
 	} else {
-		out.printf("they list %d call(s) that no attempt owns, to people who are to be called still:", len(s.Calls))
+		out.printf("they list %d call(s) that no attempt owns, to people who are to be called still:", s.calls())
 		rows := make([][]string, len(s.Calls))
 		for i, call := range s.Calls {
-			rows[i] = []string{call.Promise.ID, call.Promise.Tenant, call.Promise.Ref, string(call.Promise.State), call.CallID, either(string(call.Status), "unknown"), strings.TrimSuffix(taken("", call.Created), " UTC")}
+			rows[i] = []string{call.Promise.ID, call.Promise.Tenant, call.Promise.Ref, string(call.Promise.State), call.Account, call.CallID, either(string(call.Status), "unknown"), strings.TrimSuffix(taken("", call.Created), " UTC"), only(!call.Ours, "not clear")}
 		}
-		out.table("FOLLOW-UP|TENANT|REF|STATE|CALL|CALL STATUS|TAKEN AT (UTC)", rows)
+		out.table("FOLLOW-UP|TENANT|REF|STATE|ACCOUNT|CALL|CALL STATUS|TAKEN AT (UTC)|ITS CALL?", rows)
 	}
 	if len(r.Cancelled) > 0 {
 		out.printf("cancelled, by %s: %s", plain(who), counted(len(r.Cancelled), "follow-up", "follow-ups"))
+	}
+	for _, why := range r.Refused {
+		out.printf("could not be cancelled: %s", plain(why))
 	}
 	switch {
 	case r.Released:
 		out.printf("released, by %s: calls begin again", plain(who))
 	case len(s.Calls) > 0 && !c.CancelRung:
 		out.printf("NOT released. If those calls kept the promises, cancel them and lift the hold (--cancel-rung); or lift it and have them rung again (--despite-calls)")
+	case len(s.Calls) > 0 && (s.unclear() || len(r.Refused) > 0):
+		out.printf("NOT released: it is not clear which promise every call kept: it went out by another number or account, or several promises are to the number it rang. Cancel what has rung (chasephone cancel), and lift the hold (--despite-calls)")
 	default:
 		out.printf("NOT released: not every call could be asked for. Look at the carriers' own lists, cancel what has rung (chasephone cancel), and lift the hold (--despite-calls)")
 	}

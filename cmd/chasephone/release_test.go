@@ -37,7 +37,7 @@ func (f *fleet) misses() {
 	if err := f.db.QueryRow(f.t.Context(), `select id::text from fleet`).Scan(&fleetID); err != nil {
 		f.t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"fleet": fleetID, "server": "1/00000001/2/3", "attempt": "0197f7b2-0000-7000-8000-000000000000", "at": time.Now().Add(-time.Minute)})
+	text, err := json.Marshal(map[string]any{"fleet": fleetID, "server": "1/00000001/2/3", "own": "0197f7b2-0000-7000-8000-000000000000", "at": time.Now().Add(-time.Minute)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -46,25 +46,29 @@ func (f *fleet) misses() {
 	}
 }
 
+// calls is a company's list of one call that was made just now to a number.
+func calls(to, sid string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		call := ""
+		if r.FormValue("To") == to {
+			call = fmt.Sprintf(`{"sid": %q, "account_sid": "AC00000000000000000000000000000001", "to": %q, "from": "+12125550100", "status": "completed", "direction": "outbound-api", "date_created": %q}`,
+				sid, to, time.Now().UTC().Format(time.RFC1123Z))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"calls": [%s], "next_page_uri": null}`, call)
+	}
+}
+
 // Row 19: a database that has forgotten an attempt rings nobody before a person has said so, who
 // is told what the carriers list that no attempt owns. It says so in log, metric and doctor.
 func TestRingingIsHeldWhereAttemptsWereForgotten(t *testing.T) {
 	f := newFleet(t)
 	f.due(3, "1 hour")
-	rang := `"CA00000000000000000000000000000001"`
-	list := func(w http.ResponseWriter, r *http.Request) {
-		calls := ""
-		if r.FormValue("To") == "+14152000001" {
-			calls = fmt.Sprintf(`{"sid": %s, "account_sid": "AC00000000000000000000000000000001", "to": "+14152000001", "from": "+12125550100", "status": "completed", "direction": "outbound-api", "date_created": %q}`,
-				rang, time.Now().UTC().Format(time.RFC1123Z))
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"calls": [%s], "next_page_uri": null}`, calls)
-	}
-	f.company.lists(list)
+	const rang = "CA00000000000000000000000000000001"
 	f.misses()
 	d := f.daemon()
 	f.wait("ringing is held", func() bool { return f.count(`select count(*) from ringing_holds where released_at is null`) == 1 })
+	f.company.lists(calls("+14152000001", rang))
 	f.ticks(2)
 	f.wait("the metric says so", func() bool { return strings.Contains(d.metrics(t), "chasephone_ringing_held 1") })
 	if n := len(f.company.requests()); n != 0 {
@@ -80,7 +84,7 @@ func TestRingingIsHeldWhereAttemptsWereForgotten(t *testing.T) {
 		t.Errorf("show ends with %d and says:\n%s", code, out)
 	}
 	out, code := f.run("release", "--by", "ann")
-	if code != exitFailed || !strings.Contains(out, "they list 1 call(s) that no attempt owns") || !strings.Contains(out, "NOT released. If those calls kept") || !strings.Contains(out, strings.Trim(rang, `"`)) {
+	if code != exitFailed || !strings.Contains(out, "they list 1 call(s) that no attempt owns") || !strings.Contains(out, "NOT released. If those calls kept") || !strings.Contains(out, rang) {
 		t.Fatalf("release ends with %d and says:\n%s", code, out)
 	}
 	if n := f.count(`select count(*) from ringing_holds where released_at is null`); n != 1 {
@@ -113,11 +117,7 @@ func TestRingingIsHeldWhereAttemptsWereForgotten(t *testing.T) {
 func TestUnownedCallsHoldRinging(t *testing.T) {
 	f := newFleet(t)
 	f.due(1, "1 hour")
-	f.company.lists(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"calls": [{"sid": "CA00000000000000000000000000000009", "to": "+14152000001", "from": "+12125550100", "status": "in-progress", "direction": "outbound-api", "date_created": %q}], "next_page_uri": null}`,
-			time.Now().UTC().Format(time.RFC1123Z))
-	})
+	f.company.lists(calls("+14152000001", "CA00000000000000000000000000000009"))
 	f.daemon()
 	if n := f.count(`select count(*) from ringing_holds where released_at is null and why = 'calls_unowned'`); n != 1 {
 		t.Fatalf("%d holds", n)
@@ -135,4 +135,38 @@ func TestUnownedCallsHoldRinging(t *testing.T) {
 	}
 	f.wait("it is rung", func() bool { return f.state("r1") == "call_placed" })
 	f.once()
+}
+
+// Two promises are to the number that a call rang: which one it kept is for a person to say, and
+// none is withdrawn by itself.
+func TestReleaseCancelsOnlyWhatIsClear(t *testing.T) {
+	f := newFleet(t)
+	f.exec(`insert into phone_followups (ref, phone_number, due_at, script) values ('one', '+14152000001', now() - interval '2 hours', 'Hello'), ('two', '+14152000001', now() - interval '1 hour', 'Hello')`)
+	f.company.lists(calls("+14152000001", "CA00000000000000000000000000000009"))
+	f.daemon()
+	out, code := f.run("release", "--cancel-rung", "--by", "ann")
+	if code != exitFailed || !strings.Contains(out, "they list 1 call(s)") || !strings.Contains(out, "NOT released: it is not clear which promise every call kept") {
+		t.Fatalf("release ends with %d and says:\n%s", code, out)
+	}
+	if f.state("one") != "due" || f.state("two") != "due" {
+		t.Fatalf("one is %s, two is %s", f.state("one"), f.state("two"))
+	}
+	if n := len(f.company.requests()); n != 0 {
+		t.Fatalf("%d rings before the release", n)
+	}
+}
+
+// A folder that was restored together with the database agrees with it: the carriers' lists do not.
+func TestMemoryRestoredWithTheDatabase(t *testing.T) {
+	f := newFleet(t)
+	f.due(1, "1 hour")
+	f.daemon() // remembers the database as it is
+	f.wait("it is rung", func() bool { return f.state("r1") == "call_placed" })
+	f.exec(`update fleet set stopped_at = now(), stopped_by = 'test'`)
+	f.exec(`insert into phone_followups (ref, phone_number, due_at, script) values ('lost', '+14152000077', now() - interval '1 minute', 'Hello')`)
+	f.company.lists(calls("+14152000077", "CA00000000000000000000000000000077"))
+	f.daemon()
+	if n := f.count(`select count(*) from ringing_holds where released_at is null and why = 'calls_unowned'`); n != 1 {
+		t.Fatalf("%d holds", n)
+	}
 }

@@ -132,11 +132,12 @@ func (d *daemon) open(ctx context.Context, c serveCmd, db *store.Store, a *accou
 	return d.ownLine(ctx, db, name+", by its environment")
 }
 
-// remember has this daemon compare what it has seen of its database with what that knows. One that
-// remembers nothing of it asks the carriers whether they have made calls that it does not know.
+// remember has this daemon compare what it has seen of its database with what that knows, and asks
+// the carriers whether they have made calls that it does not know: what is remembered may have been
+// restored together with the database, or be lost.
 func (d *daemon) remember(ctx context.Context, db *store.Store, a *accounts) error {
 	remembered, err := db.Remember(ctx, memory{d.conf.Database.Dir})
-	if err != nil || remembered {
+	if err != nil {
 		return err
 	}
 	since, err := db.Newest(ctx)
@@ -147,17 +148,17 @@ func (d *daemon) remember(ctx context.Context, db *store.Store, a *accounts) err
 		since = time.Now().Add(-d.conf.Limits().MaxLate)
 	}
 	d.waiting.Store("asking the carriers for calls that the database does not know")
-	found, err := searchUnowned(ctx, db, a, since.Add(-time.Minute))
+	found, err := searchUnowned(ctx, db, a, since.Add(-time.Minute), false)
 	if err != nil {
 		return err
 	}
-	if !found.whole() {
+	if !found.whole() && !remembered {
 		d.log.Warn("nothing is remembered of this database in DATA_DIR, and the carriers could not be asked for every call that it may have forgotten", "not_answered", found.Unasked, "more", found.More)
 	}
 	if len(found.Calls) == 0 {
 		return nil
 	}
-	return db.HoldUnowned(ctx, len(found.Calls))
+	return db.HoldUnowned(ctx, found.calls())
 }
 
 // ownLine is the line that a carrier's own caller number makes.

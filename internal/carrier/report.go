@@ -67,9 +67,9 @@ type Report struct {
 
 // Sought is a call whose fate is looked for in a carrier's own records.
 type Sought struct {
-	Token    string // the attempt's
-	To, From phone.Number
-	Since    time.Time // by the database's clock: when the request could begin at the earliest
+	Token    string       // the attempt's
+	To, From phone.Number // From may be zero: whoever's it is
+	Since    time.Time    // by the database's clock: when the request could begin at the earliest
 }
 
 // Record is one call as a carrier's own list shows it.
@@ -79,6 +79,8 @@ type Record struct {
 	Created time.Time `json:"created_at,omitzero"` // when the carrier took it
 	Started time.Time `json:"started_at,omitzero"` // when it was dialed or answered; zero: not (yet)
 	Token   string    `json:"-"`                   // ours, where the carrier keeps it
+
+	From phone.Number `json:"-"` // zero where the list does not say
 }
 
 // Found is what a look-up came to.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,16 +35,26 @@ select @daemon::text::uuid, @why, @detail, coalesce(
 where not exists (select from ringing_holds where released_at is null) -- under the fleet's lock; a restore may not have brought the key yet
 on conflict do nothing`
 
-// hold holds all ringing. When it returns no claim is under way.
-func (s *Store) hold(ctx context.Context, why, detail string) error {
+// hold holds all ringing where that is still called for, once no claim is under way.
+func (s *Store) hold(ctx context.Context, why, detail string, still func(pgx.Tx) (bool, error)) error {
 	var news bool
 	err := s.tx(ctx, func(tx pgx.Tx) error {
 		if err := queueForFleet(ctx, tx); err != nil {
 			return err
 		}
+		if is, err := still(tx); err != nil || !is {
+			return err
+		}
 		tag, err := tx.Exec(ctx, holdSQL, pgx.StrictNamedArgs{"daemon": s.daemon, "why": why, "detail": detail})
-		news = err == nil && tag.RowsAffected() > 0
-		return err
+		if err != nil {
+			return err
+		}
+		var held bool
+		if err := tx.QueryRow(ctx, `select ringing_held()`).Scan(&held); err != nil || !held {
+			return errors.Join(err, errors.New("the hold could not be written"))
+		}
+		news = tag.RowsAffected() > 0
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("holding all ringing: %w", err)
@@ -60,12 +71,25 @@ func (s *Store) holdForgotten(ctx context.Context) error {
 	at := m.seen.At
 	m.mu.Unlock()
 	return s.hold(ctx, forgotten, fmt.Sprintf("the database has forgotten an attempt of %s that a daemon saw committed: it was restored from a backup, or a failover lost what was committed last",
-		at.UTC().Format(time.RFC3339)))
+		at.UTC().Format(time.RFC3339)), s.stillForgotten(ctx))
+}
+
+// stillForgotten asks again: a person may have released meanwhile what was lost.
+func (s *Store) stillForgotten(ctx context.Context) func(pgx.Tx) (bool, error) {
+	return func(tx pgx.Tx) (still bool, err error) {
+		seen, sql, on := s.memory.question()
+		if !on {
+			return false, nil
+		}
+		err = tx.QueryRow(ctx, `select not knows from (`+sql+`) x`, seen.args()).Scan(&still)
+		return still, err
+	}
 }
 
 // HoldUnowned holds all ringing because carriers list calls to people who are due that no attempt owns.
 func (s *Store) HoldUnowned(ctx context.Context, calls int) error {
-	return s.hold(ctx, unowned, fmt.Sprintf("the carriers list %d call(s) to people who are due which no attempt here owns: the database may have forgotten attempts", calls))
+	return s.hold(ctx, unowned, fmt.Sprintf("the carriers list %d call(s) to people who are due which no attempt here owns: the database may have forgotten attempts", calls),
+		func(pgx.Tx) (bool, error) { return true, nil })
 }
 
 // RingingHeld is the hold in force, nil for none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,12 +16,17 @@ import (
 // quietFor after the database turned out to be another than before, nobody claims, so that every
 // daemon can say that it misses one.
 
-// Seen is what a daemon remembers of the fleet's database, to know one that has forgotten.
+// Seen is what a daemon remembers of the fleet's database, to know one that has forgotten. Attempts
+// are told by their tokens; "" is none.
 type Seen struct {
-	Fleet  string    `json:"fleet"`             // fleet.id: the same in every copy
-	Server string    `json:"server"`            // which cluster, timeline, database and table it was seen in
-	Token  string    `json:"attempt,omitempty"` // of the newest attempt seen committed; "" where there was none
-	At     time.Time `json:"at,omitzero"`       // when that was made, by the database's clock
+	Fleet  string    `json:"fleet"`            // fleet.id: the same in every copy
+	Server string    `json:"server"`           // which cluster, timeline, database and table it was seen in
+	Own    string    `json:"own,omitempty"`    // of this process's newest claim
+	Newest string    `json:"newest,omitempty"` // the fleet's newest, when it was looked at last
+	At     time.Time `json:"at,omitzero"`      // when the newer of them was made, by the database's clock
+	// Released are the holds whose release was seen. One that is gone is forgotten, too; one that is
+	// not among them is a person's word on all that was lost before it.
+	Released []string `json:"released,omitempty"`
 }
 
 // Memory keeps what was seen beyond the process's end. Recall says false where it has nothing
@@ -68,19 +74,19 @@ func (s *Store) Remember(ctx context.Context, keep Memory) (remembered bool, err
 	var token *string
 	var at *time.Time
 	err = s.Pool.QueryRow(ctx, `
-		select f.id::text, `+m.serverSQL+`, a.token::text, a.created_at
-		from fleet f left join lateral (`+newestSQL+`) a on true`).Scan(&now.Fleet, &now.Server, &token, &at)
+		select f.id::text, `+m.serverSQL+`, `+releasedSQL+`, a.token::text, a.created_at
+		from fleet f left join lateral (`+newestSQL+`) a on true`).Scan(&now.Fleet, &now.Server, &now.Released, &token, &at)
 	if err != nil {
 		return false, fmt.Errorf("looking at the database: %w", err)
 	}
-	now.Token, now.At = text(token), orZero(at)
+	now.Newest, now.At = text(token), orZero(at)
 	if m.seen, remembered, err = keep.Recall(now.Fleet); err != nil {
 		s.log.Error("what was seen before cannot be read: it is taken as forgotten", "err", err)
 	}
 	m.on, m.keep = true, keep
 	if !remembered {
 		m.seen = now
-		if now.Token != "" { // others may have seen more
+		if now.Newest != "" || len(now.Released) > 0 { // others may have seen more
 			m.another, m.quietTill = now.Server, time.Now().Add(quietFor)
 		}
 	}
@@ -88,19 +94,33 @@ func (s *Store) Remember(ctx context.Context, keep Memory) (remembered bool, err
 	return remembered, nil
 }
 
-// newestSQL is the newest attempt, by an index.
-const newestSQL = `select token, created_at from attempts order by begin_at desc limit 1`
+// newestSQL is the attempt that was made last, by the index on begin_at: a paced one begins a little
+// later than it is made (drain.paceAhead).
+const newestSQL = `
+select token, created_at from attempts
+where begin_at >= (select max(begin_at) from attempts) - interval '10 seconds'
+order by created_at desc, token limit 1`
 
-// knowsSQL asks for what was seen. A release answers for all that was lost before it.
+const releasedSQL = `(select coalesce(array_agg(id::text order by id), '{}') from ringing_holds where released_at is not null)`
+
+// knowsSQL asks which server it is, whether it knows what was seen, and what was released in it.
 func (m *memory) knowsSQL() string {
 	return `
-select ` + m.serverSQL + `, @token::text is null
-  or exists (select from attempts where token = @token::text::uuid)
-  or exists (select from ringing_holds where released_at > @at::timestamptz)`
+select ` + m.serverSQL + ` as server,
+  (select count(*) = cardinality(@tokens::text[]) from attempts where token = any(@tokens::text[]::uuid[])) and @released::text[] <@ r.released
+    or not r.released <@ @released::text[] as knows,
+  r.released
+from (select ` + releasedSQL + ` as released) r`
 }
 
 func (s Seen) args() pgx.StrictNamedArgs {
-	return pgx.StrictNamedArgs{"token": orNull(s.Token), "at": s.At}
+	tokens := []string{}
+	for _, token := range []string{s.Own, s.Newest} {
+		if token != "" && !slices.Contains(tokens, token) {
+			tokens = append(tokens, token)
+		}
+	}
+	return pgx.StrictNamedArgs{"tokens": tokens, "released": append([]string{}, s.Released...)}
 }
 
 // errForgotten says that the database does not have an attempt that was seen committed.
@@ -111,7 +131,7 @@ func (c *claiming) askKnows(batch *pgx.Batch) {
 	seen, sql, on := c.memory.question()
 	c.seen, c.knows = seen, true
 	if on {
-		batch.Queue(sql, seen.args()).QueryRow(func(row pgx.Row) error { return row.Scan(&c.seen.Server, &c.knows) })
+		batch.Queue(sql, seen.args()).QueryRow(func(row pgx.Row) error { return row.Scan(&c.seen.Server, &c.knows, &c.seen.Released) })
 	}
 }
 
@@ -149,15 +169,18 @@ func (s *Store) isQuiet(server string) bool {
 	return true
 }
 
-// saw remembers an attempt that was seen committed, before it may ring.
+// saw remembers an attempt of one's own that was seen committed, before it may ring.
 func (s *Store) saw(in Seen, token string, at time.Time) {
 	m := &s.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.on || at.Before(m.seen.At) && in.Server == m.seen.Server {
+	if !m.on {
 		return
 	}
-	m.seen.Token, m.seen.At = token, at
+	if !slices.Equal(in.Released, m.seen.Released) { // what was lost before is answered for
+		m.seen.Newest, m.seen.Released = "", in.Released
+	}
+	m.seen.Own, m.seen.At = token, at
 	s.keepSeen()
 }
 
@@ -182,13 +205,14 @@ func (s *Store) Look(ctx context.Context) error {
 		return nil
 	}
 	var (
-		server string
-		knows  bool
-		token  *string
-		at     *time.Time
+		server   string
+		knows    bool
+		released []string
+		token    *string
+		at       *time.Time
 	)
 	err := s.Pool.QueryRow(ctx, `select x.*, a.token::text, a.created_at from (`+sql+`) x left join lateral (`+newestSQL+`) a on true`, seen.args()).
-		Scan(&server, &knows, &token, &at)
+		Scan(&server, &knows, &released, &token, &at)
 	if err != nil {
 		return fmt.Errorf("comparing what was seen with what the database knows: %w", err)
 	}
@@ -198,8 +222,23 @@ func (s *Store) Look(ctx context.Context) error {
 	s.isQuiet(server)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if newest := text(token); m.seen.Token == seen.Token && newest != seen.Token {
-		m.seen.Token, m.seen.At = newest, orZero(at)
+	if !slices.Equal(m.seen.Released, seen.Released) { // a claim has seen more meanwhile
+		return nil
+	}
+	changed := false
+	if !slices.Equal(released, seen.Released) {
+		m.seen.Released, changed = released, true
+		if m.seen.Own == seen.Own {
+			m.seen.Own = "" // lost, perhaps, and answered for
+		}
+	}
+	if newest := text(token); newest != m.seen.Newest {
+		m.seen.Newest, changed = newest, true
+		if m.seen.Own == seen.Own {
+			m.seen.At = orZero(at)
+		}
+	}
+	if changed {
 		s.keepSeen()
 	}
 	return nil

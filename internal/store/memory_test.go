@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"chasephone/internal/drain"
 	"chasephone/internal/gates"
@@ -125,16 +126,16 @@ func TestAttemptsAreRemembered(t *testing.T) {
 	}
 	seen := mine.read(t)
 	var is bool
-	if err := one.Pool.QueryRow(t.Context(), `select exists (select from attempts where token = $1 and created_at = $2)`, seen.Token, seen.At).Scan(&is); err != nil || !is {
+	if err := one.Pool.QueryRow(t.Context(), `select exists (select from attempts where token = $1 and created_at = $2)`, seen.Own, seen.At).Scan(&is); err != nil || !is {
 		t.Fatalf("%+v is no attempt: %v", seen, err)
 	}
-	if theirs.read(t).Token != "" {
+	if theirs.read(t).Newest != "" {
 		t.Fatal("the other knows what it has not seen")
 	}
 	if err := other.Look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := theirs.read(t); got.Token == "" || got.Fleet != seen.Fleet || got.Server != seen.Server {
+	if got := theirs.read(t); got.Newest == "" || got.Fleet != seen.Fleet || got.Server != seen.Server {
 		t.Fatalf("the other remembers %+v, the first %+v", got, seen)
 	}
 }
@@ -163,7 +164,7 @@ func TestForgottenAttemptHoldsAllRinging(t *testing.T) {
 			remember(t, knows, &first)
 			second.seen = new(store.Seen)
 			*second.seen = first.read(t)
-			second.seen.Token, second.seen.At = uuid.NewString(), time.Now().Add(-time.Minute)
+			second.seen.Newest, second.seen.At = uuid.NewString(), time.Now().Add(time.Minute) // whatever the clocks say
 			if !remember(t, misses, &second) {
 				t.Fatal("what was kept is not remembered")
 			}
@@ -242,7 +243,121 @@ func TestMemoryThatCannotBeKept(t *testing.T) {
 	if n, stopped := claims(t, db); n != 1 || stopped {
 		t.Fatalf("%d attempts, stopped %t", n, stopped)
 	}
-	if n.read(t).Token == "" {
+	if n.read(t).Own == "" {
 		t.Fatal("it did not try")
+	}
+}
+
+// A backup is restored a second time, after a release: the release is forgotten, and so is what a
+// person decided before it.
+func TestForgottenReleaseHoldsAllRinging(t *testing.T) {
+	t.Parallel()
+	url := promised(t, "a")
+	db := witness(t, url)
+	n := &notebook{}
+	remember(t, db, n)
+	seen := n.read(t)
+	seen.Released = []string{uuid.NewString()}
+	if !remember(t, db, &notebook{seen: &seen}) {
+		t.Fatal("what was kept is not remembered")
+	}
+	if n, stopped := claims(t, db); n != 0 || !stopped {
+		t.Fatalf("%d attempts, stopped %t", n, stopped)
+	}
+	if h, err := db.RingingHeld(t.Context()); err != nil || h == nil {
+		t.Fatalf("nothing is held: %v", err)
+	}
+}
+
+// Two claims are under way at once, and the one that was made first commits last: each daemon misses
+// its own, whatever the fleet's newest is.
+func TestOwnAttemptIsNotHiddenByANewerOne(t *testing.T) {
+	t.Parallel()
+	url := promised(t, "a", "b")
+	db := witness(t, url)
+	n := &notebook{}
+	remember(t, db, n)
+	if n, _ := claims(t, db); n != 2 {
+		t.Fatalf("%d attempts", n)
+	}
+	own := n.read(t).Own
+	for _, sql := range []string{
+		`alter table attempts disable trigger user`,
+		`update attempts set created_at = created_at - interval '2 s', begin_at = begin_at + interval '1 s' where token = '` + own + `'`,
+	} {
+		if _, err := db.Pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen := n.read(t)
+	if seen.Own != own || seen.Newest == own || seen.Newest == "" {
+		t.Fatalf("its own is %s, and it remembers %+v", own, seen)
+	}
+	if _, err := db.Pool.Exec(t.Context(), `update attempts set token = gen_random_uuid() where token = $1`, own); err != nil { // as if it had never been
+		t.Fatal(err)
+	}
+	if err := db.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := db.RingingHeld(t.Context()); err != nil || h == nil {
+		t.Fatalf("nothing is held: %v", err)
+	}
+}
+
+// While ringing is held the database takes no attempt, from whatever release of chasephone; and a claim
+// that waited for the hold reads it, whatever the database's isolation level is.
+func TestNoAttemptWhileHeld(t *testing.T) {
+	t.Parallel()
+	url := promised(t, "a")
+	db := witness(t, url)
+	if err := db.HoldUnowned(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.Pool.Exec(t.Context(), `insert into attempts select * from attempts where false`)
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) || refused.ConstraintName != "no_attempt_while_held" {
+		t.Fatalf("it takes one: %v", err)
+	}
+	if ok, err := db.Release(t.Context(), "ann", ""); err != nil || !ok {
+		t.Fatalf("released %t: %v", ok, err)
+	}
+	if _, err := db.Pool.Exec(t.Context(), `do $$ begin execute format('alter database %I set default_transaction_isolation = %L', current_database(), 'repeatable read'); end $$`); err != nil {
+		t.Fatal(err)
+	}
+	late := witness(t, url) // its connections have that level
+	holder, err := db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.Exec(t.Context(), `lock table fleet in exclusive mode`); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan error, 1)
+	came := make(chan int, 1)
+	go func() {
+		_, err := late.Admit(t.Context(), 500, phone.Parse)
+		ready <- err
+		ruler := drain.Ruler{Gates: gates.Chain(gates.Options{HoursOff: true}), NewToken: uuid.NewString}
+		c, err := late.Claim(t.Context(), drain.Query{Most: 64}, ruler.Rule)
+		if err != nil {
+			t.Error(err)
+		}
+		came <- len(c.Attempts)
+	}()
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+	waitsForALock(t, db)
+	if _, err := holder.Exec(t.Context(), `insert into ringing_holds (held_by, why, detail, since) values (gen_random_uuid(), 'attempt_forgotten', 'a test', now())`); err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-came; n != 0 {
+		t.Fatalf("%d attempts behind the hold", n)
 	}
 }

@@ -69,7 +69,7 @@ func Rights() []Right {
 // a check, an index or a statement. A trigger runs its own whoever made it fire.
 func Functions() map[string]bool {
 	return map[string]bool{
-		"forbid": false, "uuid_v7": true, "call_status_rank": true, "ringing_held": true,
+		"forbid": false, "uuid_v7": true, "call_status_rank": true, "ringing_held": true, "refuse_while_held": false,
 		"river_job_state_in_bitmask": true,
 	}
 }

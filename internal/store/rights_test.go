@@ -119,7 +119,7 @@ func TestGrantIsExact(t *testing.T) {
 	defer as.Close()
 	role, err := as.Role(t.Context())
 	if err != nil || !slices.Equal(role.Lacks, []string{"insert on attempts"}) ||
-		!slices.Equal(role.Beyond, []string{"may do to followup_events: delete, truncate", "may do to phone_followups: update of script"}) {
+		!slices.Equal(role.Beyond, []string{"may do to followup_events: delete, truncate", "may do to phone_followups: update script"}) {
 		t.Errorf("%v: %+v", err, role)
 	}
 	if err := as.MayServe(t.Context()); err == nil || !strings.Contains(err.Error(), "run chasephone migrate --daemon-role "+names.Daemon) {

@@ -143,7 +143,7 @@ func beyondRights(ctx context.Context, q querier, role string, daemon bool) ([]s
 		  where has_table_privilege($1, u.oid, v.verb)
 		    and not exists (select from right_to x where x.name = u.relname and x.verb = v.verb and x.col = '')
 		  union
-		  select u.relname, 'update of ' || a.attname from us u join pg_attribute a on a.attrelid = u.oid and a.attnum > 0 and not a.attisdropped
+		  select u.relname, 'update ' || a.attname from us u join pg_attribute a on a.attrelid = u.oid and a.attnum > 0 and not a.attisdropped
 		  where has_column_privilege($1, u.oid, a.attnum, 'update') and not has_table_privilege($1, u.oid, 'update')
 		    and not exists (select from right_to x where x.name = u.relname and x.verb = 'update' and x.col in ('', a.attname))
 		  union

@@ -174,8 +174,9 @@ func Unreachable(err error) bool {
 // beginSQL begins every transaction of ours. A process that hangs in the middle of one must
 // not keep its locks from the fleet, and from stop; and an attempt that a crash of the server
 // can forget is one that rings twice, whatever the role's settings say. chasephone.writes
-// tells the guards from somebody else's statement.
-const beginSQL = `begin;
+// tells the guards from somebody else's statement. What is read after a wait for a lock is read anew,
+// whatever the database's own isolation level is.
+const beginSQL = `begin isolation level read committed;
 set local idle_in_transaction_session_timeout = '20s';
 set local chasephone.writes = 'on';
 select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') in ('off', 'local')`

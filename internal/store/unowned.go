@@ -59,7 +59,7 @@ func (s *Store) MayHaveRung(ctx context.Context, most int) (all []Promise, more 
 
 // Unowned leaves of calls that an account lists to a number those that no attempt can have made:
 // their ids are no attempt's, and no attempt of that time is without one.
-func (s *Store) Unowned(ctx context.Context, p Promise, listed []carrier.Record) ([]carrier.Record, error) {
+func (s *Store) Unowned(ctx context.Context, account string, to phone.Number, listed []carrier.Record) ([]carrier.Record, error) {
 	var left []carrier.Record
 	for _, r := range listed {
 		var owned bool
@@ -68,7 +68,7 @@ func (s *Store) Unowned(ctx context.Context, p Promise, listed []carrier.Record)
 			  or exists (select from attempts where e164 = @to and carrier = @account and call_id is null
 			    and coalesce(outcome, '') not in ('not_placed', 'refused')
 			    and (@created::timestamptz is null or @created between begin_at - interval '2 minutes' and answer_by + interval '2 minutes'))`,
-			pgx.StrictNamedArgs{"account": p.Account, "call_id": r.CallID, "to": p.To.E164(), "created": instant(r.Created)}).Scan(&owned)
+			pgx.StrictNamedArgs{"account": account, "call_id": r.CallID, "to": to.E164(), "created": instant(r.Created)}).Scan(&owned)
 		if err != nil {
 			return nil, fmt.Errorf("asking whose a call is: %w", err)
 		}
@@ -79,10 +79,11 @@ func (s *Store) Unowned(ctx context.Context, p Promise, listed []carrier.Record)
 	return left, nil
 }
 
-// Newest is when the newest attempt was made; the zero time where there is none.
+// Newest is when the newest attempt was made, or the newest hold released, which answers for what
+// was lost before; the zero time where there is neither.
 func (s *Store) Newest(ctx context.Context) (time.Time, error) {
 	var at *time.Time
-	err := s.Pool.QueryRow(ctx, `select (select created_at from (`+newestSQL+`) a)`).Scan(&at)
+	err := s.Pool.QueryRow(ctx, `select greatest((select created_at from (`+newestSQL+`) a), (select max(released_at) from ringing_holds))`).Scan(&at)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking for the newest attempt: %w", err)
 	}

@@ -24,20 +24,23 @@ const (
 // one record of each call's. The record of a call that has our client state carries its token. Any
 // error means that nothing is known, and not that there was no call.
 func (a *Carrier) Find(ctx context.Context, s carrier.Sought) (carrier.Found, error) {
-	if s.To.IsZero() || s.From.IsZero() { // Telnyx would list every event there is
-		return carrier.Found{}, errors.New("a call is sought by both its numbers")
+	if s.To.IsZero() { // Telnyx would list every event there is
+		return carrier.Found{}, errors.New("a call is sought by the number that was called")
 	}
 	since := s.Since.Add(-skew)
 	legs := legs{}
 	found := carrier.Found{Cut: since.Before(a.now().Add(-reach))}
 	for n := 1; ; n++ {
-		page, err := a.events(ctx, url.Values{
-			"filter[from]":             {s.From.E164()},
+		query := url.Values{
 			"filter[to]":               {s.To.E164()},
 			"filter[occurred_at][gte]": {since.UTC().Format(time.RFC3339)},
 			"page[number]":             {strconv.Itoa(n)},
 			"page[size]":               {strconv.Itoa(pageSize)},
-		})
+		}
+		if !s.From.IsZero() {
+			query.Set("filter[from]", s.From.E164())
+		}
+		page, err := a.events(ctx, query)
 		if err != nil {
 			return carrier.Found{}, err
 		}

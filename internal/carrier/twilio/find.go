@@ -26,15 +26,17 @@ func (a *Carrier) QueuesFor() time.Duration { return QueuesFor }
 // StartTime, which a call has only once it is dialed: one in a queue would not be found. Any error
 // means that nothing is known, and not that there was no call.
 func (a *Carrier) Find(ctx context.Context, s carrier.Sought) (carrier.Found, error) {
-	if s.To.IsZero() || s.From.IsZero() { // Twilio would list every call there is
-		return carrier.Found{}, errors.New("a call is sought by both its numbers")
+	if s.To.IsZero() { // Twilio would list every call there is
+		return carrier.Found{}, errors.New("a call is sought by the number that was called")
 	}
 	var found carrier.Found
 	seen := map[string]bool{} // a call that is placed meanwhile moves the others to the next page
 	query := url.Values{}
 	for range maxPages {
 		query.Set("To", s.To.E164())
-		query.Set("From", s.From.E164())
+		if !s.From.IsZero() {
+			query.Set("From", s.From.E164())
+		}
 		query.Set("PageSize", pageSize)
 		p, err := a.page(ctx, query)
 		if err != nil {
@@ -67,11 +69,11 @@ func (a *Carrier) Find(ctx context.Context, s carrier.Sought) (carrier.Found, er
 // that holds others says nothing of them.
 func (a *Carrier) meant(c record, s carrier.Sought) bool {
 	differs := func(said, asked string) bool { return carrier.Number(said).E164() != "" && said != asked }
-	return !differs(c.To, s.To.E164()) && !differs(c.From, s.From.E164()) && (c.AccountSID == "" || c.AccountSID == a.account)
+	return !differs(c.To, s.To.E164()) && (s.From.IsZero() || !differs(c.From, s.From.E164())) && (c.AccountSID == "" || c.AccountSID == a.account)
 }
 
 func (c record) found(created time.Time) carrier.Record {
-	return carrier.Record{CallID: c.SID, Status: status(c.CallStatus), Created: created, Started: date(c.StartTime)}
+	return carrier.Record{CallID: c.SID, Status: status(c.CallStatus), Created: created, Started: date(c.StartTime), From: carrier.Number(c.From)}
 }
 
 // list is a page of calls.

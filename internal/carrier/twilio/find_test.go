@@ -132,7 +132,7 @@ func TestFindReadsRecords(t *testing.T) {
 	t.Parallel()
 	server := newAnswering(t, 200, page("null", listed(1, "completed", "outbound-api", aDate, aLaterDate), listed(2, "odd", "outbound-api", "", "")))
 	got, err := newAccount(t, server.URL, "").Find(t.Context(), sought())
-	want := []carrier.Record{{CallID: sid(1), Status: "completed", Created: at(0, 0), Started: at(1, 30)}, {CallID: sid(2)}}
+	want := []carrier.Record{{CallID: sid(1), Status: "completed", Created: at(0, 0), Started: at(1, 30), From: sought().From}, {CallID: sid(2), From: sought().From}}
 	if err != nil || len(got.Records) != 2 || got.Records[0] != want[0] || got.Records[1] != want[1] {
 		t.Errorf("%+v, %v", got, err)
 	}
