@@ -40,6 +40,12 @@ var where = map[string]string{
 	"no-ledger-row":              "sweep/",
 }
 
+// byOthers are those that take two daemons at once, which the walk has one after the other, and who
+// finds them out.
+var byOthers = map[string]string{
+	"settled-by-number": "the model (T2_BY_NUMBER), TestGivingBackAnothersAttempt, and the drill where chance has it",
+}
+
 // Without any one guard the walk finds a violation of an invariant; with all of them, and by the
 // same command, it finds none.
 func TestMutants(t *testing.T) {
@@ -64,6 +70,9 @@ func TestMutants(t *testing.T) {
 		for _, m := range mutants.All() {
 			t.Run(m.Name, func(t *testing.T) {
 				t.Parallel()
+				if by, is := byOthers[m.Name]; is {
+					t.Skip("found out by " + by)
+				}
 				part, ok := where[m.Name]
 				if !ok {
 					t.Fatal("it is not said which part of the walk finds it out")
