@@ -62,7 +62,7 @@ model: ## Check the model of the protocol exhaustively, and that each of its mut
 	@bash model/check.sh
 
 proof: postgres ## Walk every point at which a process can die, with every fault and every answer
-	$(GO) test -count=1 -timeout 15m ./internal/proof -run TestCrashPoints -full -v
+	$(GO) test -count=1 -timeout 15m ./internal/proof -run TestCrashPoints -full -workers 16 -v
 
 mutants: postgres ## Walk chasephones that lack one guard: each must be found out
 	$(GO) test -count=1 -timeout 20m -tags mutants ./internal/proof -run TestMutants -v
