@@ -92,8 +92,8 @@ func (p *post) take(r *http.Request) int {
 		return http.StatusOK
 	}
 	code := p.bring(l)
-	if code == http.StatusOK {
-		_ = p.daemon().bridge() // the job that came with it
+	if m := p.daemon(); code == http.StatusOK {
+		m.answers(func() { _ = m.bridge() }) // the job that came with it
 	}
 	return code
 }
@@ -102,18 +102,11 @@ func (p *post) take(r *http.Request) int {
 func (p *post) bring(l letter) int {
 	r := httptest.NewRequest(http.MethodPost, p.url+l.path, bytes.NewReader(l.body))
 	r.Header = l.header
-	said, to, taken := httptest.NewRecorder(), p.daemon(), make(chan struct{})
-	go func() {
-		defer close(taken)
-		to.handler.ServeHTTP(said, r)
-	}()
-	select {
-	case <-taken:
-		return said.Code
-	case <-to.died:
-	case <-to.still: // the company gives up, and it takes it once it goes on
+	said, to := httptest.NewRecorder(), p.daemon()
+	if !to.answers(func() { to.handler.ServeHTTP(said, r) }) {
+		return http.StatusGatewayTimeout // the company gives up; what stands still takes it once it goes on
 	}
-	return http.StatusGatewayTimeout
+	return said.Code
 }
 
 // deliver brings what was kept: the first and the last, the others are lost on their way. It waits

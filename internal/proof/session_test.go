@@ -33,6 +33,9 @@ func (w *world) session(ctx context.Context, config *pgconn.Config) (*session, e
 	if err != nil {
 		return nil, err
 	}
+	if err := conn.SyncConn(ctx); err != nil { // or its own reader has the first reply
+		return nil, err
+	}
 	begun, err := conn.Hijack()
 	if err != nil {
 		return nil, err

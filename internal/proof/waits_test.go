@@ -89,3 +89,19 @@ func (m *machine) standsStill() bool {
 	defer m.mu.Unlock()
 	return m.gate != nil
 }
+
+// answers has a machine do something, and waits for it for as long as the machine does anything at all.
+func (m *machine) answers(do func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-m.died:
+	case <-m.still:
+	}
+	return false
+}

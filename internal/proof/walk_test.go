@@ -167,7 +167,9 @@ func (wk *walk) note(r *run, c combination, happened bool) {
 	if !happened {
 		return
 	}
-	wk.lived++
+	if wk.lived++; wk.lived%2000 == 0 {
+		r.w.t.Logf("%d combinations lived", wk.lived)
+	}
 	if wk.faults == nil {
 		wk.faults, wk.answers = map[fault]int{}, map[string]int{}
 	}
