@@ -184,35 +184,8 @@ func TestNameThatResolvesToPrivateAddress(t *testing.T) {
 
 // fakeDNS answers every A query with ip, and every other with nothing.
 func fakeDNS(ip [4]byte) *net.Resolver {
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		go func() { // over a net.Pipe, which is no packet connection, DNS is spoken as over TCP
-			defer server.Close()
-			buf := make([]byte, 1024)
-			n, err := server.Read(buf)
-			for err == nil && n < 2+int(buf[0])<<8+int(buf[1]) {
-				var m int
-				m, err = server.Read(buf[n:])
-				n += m
-			}
-			if err != nil {
-				return
-			}
-			query := buf[2:n]
-			end := 12
-			for query[end] != 0 {
-				end += int(query[end]) + 1
-			}
-			question := query[12 : end+5]
-			reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
-			if query[end+2] == 1 { // type A
-				reply[7] = 1
-				reply = append(reply, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ip[0], ip[1], ip[2], ip[3])
-			}
-			_, _ = server.Write(append([]byte{byte(len(reply) >> 8), byte(len(reply))}, reply...))
-		}()
-		return client, nil
-	}}
+	resolver, _ := rebinding([][4]byte{ip})
+	return resolver
 }
 
 // No proxy of the environment's sees a request.

@@ -16,7 +16,7 @@ func rebinding(sets ...[][4]byte) (*net.Resolver, *atomic.Int64) {
 	var asked atomic.Int64
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
-		go func() {
+		go func() { // over a net.Pipe, which is no packet connection, DNS is spoken as over TCP
 			defer func() { _ = server.Close() }()
 			buf := make([]byte, 1024)
 			n, err := server.Read(buf)

@@ -101,10 +101,8 @@ func TestCommitReplyLost(t *testing.T) {
 	}
 }
 
-// Row 2, the other half: the commit did not happen. Giving back what is not there does nothing.
-func TestCommitReplyLostAndNotCommitted(t *testing.T) {
-	w := newWorld(t, nil)
-	w.due("a", 1, time.Hour)
+// uncommitted is a database whose claims are not committed, and whose word on that is lost.
+func (w *world) uncommitted() *faulty {
 	lost := &faulty{Store: w.connect()}
 	lost.claim = func(ctx context.Context, q drain.Query, rule drain.Rule) (drain.Claim, error) {
 		c, err := lost.Store.Claim(ctx, q, func(b drain.Batch) drain.Decisions {
@@ -115,10 +113,18 @@ func TestCommitReplyLostAndNotCommitted(t *testing.T) {
 			return d
 		})
 		if err == nil {
-			t.Error("it was committed")
+			w.t.Error("it was committed")
 		}
 		return c, drain.ErrCommitUnknown
 	}
+	return lost
+}
+
+// Row 2, the other half: the commit did not happen. Giving back what is not there does nothing.
+func TestCommitReplyLostAndNotCommitted(t *testing.T) {
+	w := newWorld(t, nil)
+	w.due("a", 1, time.Hour)
+	lost := w.uncommitted()
 	d := w.daemonOn(lost)
 	if err := d.Prepare(w.ctx); err != nil {
 		t.Fatal(err)
@@ -143,20 +149,7 @@ func TestGivingBackAnothersAttempt(t *testing.T) {
 		<-answer
 		return true, carrier.Placed{CallID: callID, Status: "queued"}
 	}
-	lost := &faulty{Store: w.connect()}
-	lost.claim = func(ctx context.Context, q drain.Query, rule drain.Rule) (drain.Claim, error) {
-		c, err := lost.Store.Claim(ctx, q, func(b drain.Batch) drain.Decisions {
-			d := rule(b)
-			for i := range d.Decided {
-				d.Decided[i].Place = 99 // the database refuses it
-			}
-			return d
-		})
-		if err == nil {
-			t.Error("it was committed")
-		}
-		return c, drain.ErrCommitUnknown
-	}
+	lost := w.uncommitted()
 	again, given := make(chan struct{}), make(chan struct{})
 	lost.record = func(ctx context.Context, set []drain.Settlement) error {
 		<-again // the database is out of its reach for a while

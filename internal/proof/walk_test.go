@@ -84,21 +84,28 @@ type walk struct {
 	violations int
 }
 
-// all lives combinations: one after the other in each database, in parallel over the databases.
+// all lives combinations.
 func (wk *walk) all(worlds []*world, all []combination) {
-	next := make(chan combination)
+	overWorlds(worlds, all, func(w *world, c combination) {
+		if !wk.tooMany() {
+			wk.one(w, c)
+		}
+	})
+}
+
+// overWorlds does all things: one after the other in each database, in parallel over the databases.
+func overWorlds[T any](worlds []*world, all []T, do func(*world, T)) {
+	next := make(chan T)
 	var living sync.WaitGroup
 	for _, w := range worlds {
 		living.Go(func() {
-			for c := range next {
-				if !wk.tooMany() {
-					wk.one(w, c)
-				}
+			for one := range next {
+				do(w, one)
 			}
 		})
 	}
-	for _, c := range all {
-		next <- c
+	for _, one := range all {
+		next <- one
 	}
 	close(next)
 	living.Wait()

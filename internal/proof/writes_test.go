@@ -89,22 +89,11 @@ func (e *everyWrite) variants(s *story) []variant {
 }
 
 func (e *everyWrite) all(worlds []*world, all []written) {
-	next := make(chan written)
-	var living sync.WaitGroup
-	for _, w := range worlds {
-		living.Go(func() {
-			for one := range next {
-				if !e.tooMany() {
-					e.one(w, one)
-				}
-			}
-		})
-	}
-	for _, one := range all {
-		next <- one
-	}
-	close(next)
-	living.Wait()
+	overWorlds(worlds, all, func(w *world, one written) {
+		if !e.tooMany() {
+			e.one(w, one)
+		}
+	})
 }
 
 func (e *everyWrite) tooMany() bool {

@@ -81,7 +81,7 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 		switch {
 		case !c.knows:
 			return errForgotten
-		case !s.isQuiet(seen.Server):
+		case !s.mayClaimIn(seen.Server):
 			claim.Stopped = true
 			return nil
 		}

@@ -35,14 +35,14 @@ select @daemon::text::uuid, @why, @detail, coalesce(
 where not exists (select from ringing_holds where released_at is null) -- under the fleet's lock; a restore may not have brought the key yet
 on conflict do nothing`
 
-// hold holds all ringing where that is still called for, once no claim is under way.
-func (s *Store) hold(ctx context.Context, why, detail string, still func(pgx.Tx) (bool, error)) error {
+// hold holds all ringing, once no claim is under way, where that is called for still.
+func (s *Store) hold(ctx context.Context, why, detail string, still func(context.Context, pgx.Tx) (bool, error)) error {
 	var news bool
 	err := s.tx(ctx, func(tx pgx.Tx) error {
 		if err := queueForFleet(ctx, tx); err != nil {
 			return err
 		}
-		if is, err := still(tx); err != nil || !is {
+		if is, err := still(ctx, tx); err != nil || !is {
 			return err
 		}
 		tag, err := tx.Exec(ctx, holdSQL, pgx.StrictNamedArgs{"daemon": s.daemon, "why": why, "detail": detail})
@@ -66,30 +66,25 @@ func (s *Store) hold(ctx context.Context, why, detail string, still func(pgx.Tx)
 }
 
 func (s *Store) holdForgotten(ctx context.Context) error {
-	m := &s.memory
-	m.mu.Lock()
-	at := m.seen.At
-	m.mu.Unlock()
+	seen, _, _ := s.memory.question()
 	return s.hold(ctx, forgotten, fmt.Sprintf("the database has forgotten an attempt of %s that a daemon saw committed: it was restored from a backup, or a failover lost what was committed last",
-		at.UTC().Format(time.RFC3339)), s.stillForgotten(ctx))
+		seen.At.UTC().Format(time.RFC3339)), s.hasForgotten)
 }
 
-// stillForgotten asks again: a person may have released meanwhile what was lost.
-func (s *Store) stillForgotten(ctx context.Context) func(pgx.Tx) (bool, error) {
-	return func(tx pgx.Tx) (still bool, err error) {
-		seen, sql, on := s.memory.question()
-		if !on {
-			return false, nil
-		}
-		err = tx.QueryRow(ctx, `select not knows from (`+sql+`) x`, seen.args()).Scan(&still)
-		return still, err
+// hasForgotten asks again: a person may have released meanwhile what was lost.
+func (s *Store) hasForgotten(ctx context.Context, tx pgx.Tx) (has bool, err error) {
+	seen, sql, on := s.memory.question()
+	if !on {
+		return false, nil
 	}
+	err = tx.QueryRow(ctx, `select not knows from (`+sql+`) x`, seen.args()).Scan(&has)
+	return has, err
 }
 
 // HoldUnowned holds all ringing because carriers list calls to people who are due that no attempt owns.
 func (s *Store) HoldUnowned(ctx context.Context, calls int) error {
 	return s.hold(ctx, unowned, fmt.Sprintf("the carriers list %d call(s) to people who are due which no attempt here owns: the database may have forgotten attempts", calls),
-		func(pgx.Tx) (bool, error) { return true, nil })
+		func(context.Context, pgx.Tx) (bool, error) { return true, nil })
 }
 
 // RingingHeld is the hold in force, nil for none.

@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Invariant: a claim commits attempts only where the newest attempt that this process knows to be
-// committed is in the database still, or a person has released what was lost since; and for
+// Invariant: a claim commits attempts only where the newest attempts that this process knows to be
+// committed, its own and the fleet's, are in the database still, with every release that it has seen,
+// or a person has released what was lost; and for
 // quietFor after the database turned out to be another than before, nobody claims, so that every
 // daemon can say that it misses one.
 
@@ -145,9 +146,9 @@ func (m *memory) question() (Seen, string, bool) {
 	return m.seen, m.knowsSQL(), true
 }
 
-// isQuiet reports whether the server may be claimed in: one that is another than before, only once
+// mayClaimIn reports whether the server may be claimed in: one that is another than before, only once
 // it was looked at for quietFor.
-func (s *Store) isQuiet(server string) bool {
+func (s *Store) mayClaimIn(server string) bool {
 	m := &s.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -219,7 +220,7 @@ func (s *Store) Look(ctx context.Context) error {
 	if !knows {
 		return s.holdForgotten(ctx)
 	}
-	s.isQuiet(server)
+	s.mayClaimIn(server)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !slices.Equal(m.seen.Released, seen.Released) { // a claim has seen more meanwhile

@@ -95,16 +95,23 @@ func newRoles(t *testing.T) roles {
 	return roles{owner, connect(d), connect(r)}
 }
 
+// store is the owner's, who grants.
+func (r roles) store(t *testing.T) *store.Store {
+	t.Helper()
+	db, err := store.Connect(t.Context(), r.owner.Config().ConnString(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
 // Granting gives a role what it needs and nothing beyond, however often; and what is given no
 // more is taken.
 func TestGrantIsExact(t *testing.T) {
 	t.Parallel()
 	r := newRoles(t)
-	db, err := store.Connect(t.Context(), r.owner.Config().ConnString(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := r.store(t)
 	names := store.Roles{Daemon: r.daemon.Config().ConnConfig.User, Reader: r.reader.Config().ConnConfig.User}
 	before := acl(t, r.owner)
 	if _, err := r.owner.Exec(t.Context(), `
@@ -278,11 +285,7 @@ func TestRolesMayNot(t *testing.T) {
 func TestGrantRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRoles(t)
-	db, err := store.Connect(t.Context(), r.owner.Config().ConnString(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := r.store(t)
 	owner, daemon := r.owner.Config().ConnConfig.User, r.daemon.Config().ConnConfig.User
 	superuser := texts(t, r.owner, `select rolname from pg_roles where rolsuper limit 1`)[0]
 	for _, c := range []struct {

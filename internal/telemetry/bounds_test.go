@@ -2,7 +2,6 @@ package telemetry_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -41,15 +40,7 @@ func bounded(t *testing.T, b telemetry.Bounds) (addr string, failed chan error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
+	run(t, server)
 	return server.Addr(), failed
 }
 

@@ -26,13 +26,20 @@ func health(ready func(context.Context) error) telemetry.Health {
 	}
 }
 
-// start serves until the test ends, and fails it if serving did not end well.
+// start serves until the test ends.
 func start(t *testing.T, h telemetry.Health) (base string) {
 	t.Helper()
 	server, err := h.Listen(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	run(t, server)
+	return "http://" + server.Addr()
+}
+
+// run serves until the test ends, and fails it if serving did not end well.
+func run(t *testing.T, server *telemetry.Server) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
@@ -42,7 +49,6 @@ func start(t *testing.T, h telemetry.Health) (base string) {
 			t.Errorf("Run: %v", err)
 		}
 	})
-	return "http://" + server.Addr()
 }
 
 func request(t *testing.T, method, url string) (status int, body string) {
