@@ -9,12 +9,14 @@ import (
 	"chasephone/internal/drain"
 )
 
-// recallSQL finds what is known of follow-ups that are due again: that an earlier attempt rang.
+// recallSQL finds what is known of follow-ups that are due again: that an earlier attempt rang, and how
+// far its call has come.
 const recallSQL = `
-select distinct on (v.followup_id) v.followup_id, v.attempt_no, v.source, v.call_id
+select distinct on (v.followup_id) v.followup_id, v.attempt_no, v.source, v.call_id, coalesce(g.status, '')
 from evidence v
 join phone_followups f on f.id = v.followup_id
 join attempts a on a.followup_id = v.followup_id and a.no = v.attempt_no
+left join messages g on g.tenant_id = a.tenant_id and g.account = a.carrier and g.external_id = v.call_id
 where v.followup_id = any(@ids::text[]::uuid[]) and v.conflict and v.says = 'placed' and not v.doubtful and v.call_id is not null
   and f.state = 'due' and a.outcome in ('did_not_ring', 'not_placed')
 order by v.followup_id, v.id`
@@ -85,7 +87,7 @@ func (s *Store) recall(ctx context.Context, tx pgx.Tx, ids []string) ([]string, 
 		kept  []string
 		w     = word{says: string(drain.AttemptPlaced)}
 	)
-	_, err = pgx.ForEachRow(rows, []any{&w.followUp, &w.no, &w.source, &w.callID}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&w.followUp, &w.no, &w.source, &w.callID, &w.status}, func() error {
 		words, kept = append(words, w), append(kept, w.followUp)
 		return nil
 	})

@@ -91,7 +91,7 @@ func TestEvidenceIsRecalled(t *testing.T) {
 			keep(t, db, o.arrival(t, said{sid: sid("CA", 1), kind: "ours", status: "completed"}))
 			bridge(t, db, 500)
 			again(t, o)
-			if got := o.standing(t); !strings.HasPrefix(got, "call_placed ONE") {
+			if got := o.standing(t); !strings.HasPrefix(got, "call_placed ONE completed") {
 				t.Error(got)
 			}
 		})
