@@ -72,7 +72,7 @@ func (m *memory) snapshot(f *followUp) desk.Snapshot {
 func (m *memory) succeed(f *followUp, dueAt time.Time) string {
 	m.made++
 	next := &followUp{
-		ID:     fmt.Sprintf("successor %d", m.made),
+		ID:     fmt.Sprintf("01 successor %03d", m.made), // it sorts as the database's own ids do, before what is inserted
 		Tenant: f.Tenant, Ref: f.Ref, DueAt: dueAt, Number: f.Number, Script: f.Script, NeedsApproval: f.NeedsApproval, Line: f.Line,
 		SuccessorOf: f.ID, State: followup.Due,
 	}
