@@ -32,6 +32,7 @@ func TestArrows(t *testing.T) {
 		spelling:         {},
 		"telemetry":      {},
 		"pgserver":       {},
+		"tuning":         {},
 		gates:            {phone, rules},
 		carrier:          {phone},
 		"carrier/twilio": {carrier, phone},

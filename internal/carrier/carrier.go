@@ -44,7 +44,7 @@ type Refused struct {
 // NotPlaced says, by proof, that this request placed no call, and who must wait for what.
 type NotPlaced struct {
 	Blame Blame
-	Code  string // the carrier's own, or one of ours: "connect_failed", "send_by_passed", "shut_down"
+	Code  string // the carrier's own, or one of ours: "connect_failed", "send_by_passed", "no_dial_slot", "shut_down"
 	Text  string
 }
 

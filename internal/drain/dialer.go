@@ -9,16 +9,24 @@ import (
 	"chasephone/internal/carrier"
 )
 
-// Dialer holds the requests in flight. It sends each attempt at most once and hands what it
-// learned to the recorder; a slot is free again when the answer is in.
+// Dialer holds the requests in flight: never more at once than there are dial slots. It sends each
+// attempt at most once and hands what it learned to the recorder.
+//
+// A claim takes a few milliseconds, in which slots become free. So that they do not stand idle, as
+// many attempts are claimed ahead of their slot as slots became free during the claim before: they
+// wait for about as long as that took, and where calls take long there are next to none. An attempt
+// that has no slot by its SendBy is given back.
 type Dialer struct {
 	carriers *Carriers
 	record   func(Attempt, carrier.Answer)
 	log      *slog.Logger
 
+	slots    dialSlots
 	mu       sync.Mutex
-	inFlight int
-	freed    chan struct{} // closed and renewed whenever a slot frees
+	reserved int           // attempts that are being claimed, wait for their turn or are under way
+	before   int           // how often a slot had become free when the newest claim began
+	ahead    int           // attempts to claim ahead of their slot
+	freed    chan struct{} // closed and renewed whenever there is more room
 	halt     chan struct{} // closed: attempts whose turn has not come are given back
 	halted   bool
 	running  sync.WaitGroup
@@ -32,22 +40,24 @@ func NewDialer(carriers *Carriers, record func(Attempt, carrier.Answer), log *sl
 	}
 }
 
-// Reserve waits until one of slots is free, takes all that are, and says how many. It
-// returns 0 once ctx has ended or the dialer is halted. Start gives back what is not used.
+// Reserve waits until there is room for an attempt, takes all the room there is, and says for how
+// many. It returns 0 once ctx has ended or the dialer is halted. Start gives back what is not used.
 func (d *Dialer) Reserve(ctx context.Context, slots int) int {
+	d.slots.resize(slots)
 	for {
 		d.mu.Lock()
-		free, freed := slots-d.inFlight, d.freed
+		room, freed := slots+min(d.ahead, slots)-d.reserved, d.freed
 		ended := ctx.Err() != nil || d.halted
-		if free > 0 && !ended {
-			d.inFlight += free
+		if room > 0 && !ended {
+			d.reserved += room
+			d.before = d.slots.givenBack()
 		}
 		d.mu.Unlock()
 		switch {
 		case ended:
 			return 0
-		case free > 0:
-			return free
+		case room > 0:
+			return room
 		}
 		select {
 		case <-freed:
@@ -57,8 +67,8 @@ func (d *Dialer) Reserve(ctx context.Context, slots int) int {
 	}
 }
 
-// Start sends every attempt of a claim in its turn, and returns at once. reserved are the
-// slots that were reserved for it.
+// Start sends every attempt of a claim in its turn, and returns at once. reserved is what was
+// reserved for it.
 func (d *Dialer) Start(c Claim, reserved int) {
 	for _, a := range c.Attempts {
 		d.running.Go(func() {
@@ -66,6 +76,9 @@ func (d *Dialer) Start(c Claim, reserved int) {
 			d.record(a, d.dial(a, c.Clock))
 		})
 	}
+	d.mu.Lock()
+	d.ahead = 2 * (d.slots.givenBack() - d.before) // what frees while they wait for the next claim, too
+	d.mu.Unlock()
 	d.free(reserved - len(c.Attempts))
 }
 
@@ -101,6 +114,10 @@ func (d *Dialer) dial(a Attempt, clock Clock) carrier.Answer {
 	if !ok {
 		return carrier.NotPlaced{Blame: carrier.BlameDaemon, Code: "carrier_not_configured"}
 	}
+	if !d.takeSlot(clock.ToLocal(a.SendBy)) {
+		return carrier.NotPlaced{Blame: carrier.BlameNobody, Code: "no_dial_slot"}
+	}
+	defer d.slots.give()
 	ctx, cancel := context.WithDeadline(context.Background(), clock.ToLocal(a.AnswerBy))
 	defer cancel()
 	return d.place(ctx, c, carrier.Call{
@@ -120,10 +137,17 @@ func (d *Dialer) place(ctx context.Context, c Carrier, call carrier.Call) (answe
 	return c.Place(ctx, call)
 }
 
+// takeSlot waits for a dial slot until it is too late to send; false: there was none, or the drain is halted.
+func (d *Dialer) takeSlot(sendBy time.Time) bool {
+	ctx, cancel := context.WithDeadline(context.Background(), sendBy)
+	defer cancel()
+	return d.slots.take(ctx, d.halt)
+}
+
 func (d *Dialer) free(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.inFlight -= n
+	d.reserved -= n
 	close(d.freed)
 	d.freed = make(chan struct{})
 }

@@ -338,3 +338,70 @@ func zoneAt(now time.Time, hour int) string {
 	}
 	return fmt.Sprintf("Etc/GMT-%d", offset)
 }
+
+// Everything that a slot has places and time for is drained in it, however its claims cut it into pages:
+// many tenants with many rows each, and two that drain at once.
+func TestSlotLeavesNothingBehind(t *testing.T) {
+	w := newWorld(t, func(l *followup.Limits) { l.PerTick, l.DialSlots = 6, 1000 })
+	w.exec(`insert into tenants (id) select 't' || i from generate_series(1, 900) i`)
+	w.exec(`insert into lines (tenant_id, name, carrier, caller_number) select 't' || i, 'default', 'scripted', '+12125550123' from generate_series(1, 900) i`)
+	w.exec(`insert into phone_followups (tenant_id, ref, phone_number, due_at, script)
+		select 't' || i, 'r' || j, '+1415' || (2000000 + i * 10 + j)::text, clock_timestamp() - interval '1 hour', 'Hello' from generate_series(1, 900) i, generate_series(0, 5) j`)
+	first := w.daemon()
+	if err := first.Prepare(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, pass := range []int{1, 2} { // what the one skips because the other has it locked is the other's
+		var drainers sync.WaitGroup
+		for range pass {
+			drainers.Go(func() {
+				if err := first.Slot(w.ctx, w.limits.DialSlots); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		drainers.Wait()
+		waitFor(t, func() bool { return w.count(`select count(*) from attempts where outcome is null`) == 0 })
+		if n := w.count(`select count(*) from phone_followups where state = 'due'`); n > 0 {
+			t.Fatalf("%d of 5400 are due still after a slot of %d drainers", n, pass)
+		}
+		w.nextSlot()
+		w.exec(`insert into phone_followups (tenant_id, ref, phone_number, due_at, script)
+			select 't' || i, 's' || j, '+1628' || (2000000 + i * 10 + j)::text, clock_timestamp() - interval '1 hour', 'Hello' from generate_series(1, 900) i, generate_series(0, 5) j on conflict do nothing`)
+		if err := first.Prepare(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is promised for later is looked at at once and ready an hour ahead, without being rung before it is due.
+func TestReadyAnHourAhead(t *testing.T) {
+	w := newWorld(t, nil)
+	w.due("far", 1, -3*time.Hour)
+	w.due("near", 1, -50*time.Minute)
+	w.slot()
+	ready := func(ref string) bool {
+		return w.count(`select count(*) from phone_followups where ref = $1 and ready`, ref) == 1
+	}
+	if known := w.count(`select count(*) from phone_followups where e164 is not null`); known != 2 || ready("far1") || !ready("near1") {
+		t.Errorf("%d have an identity; ready: the far one %t, the near one %t", known, ready("far1"), ready("near1"))
+	}
+	if w.states()["due"] != 2 {
+		t.Errorf("%v", w.states())
+	}
+	sooner := func(by time.Duration) {
+		w.exec(`alter table phone_followups disable trigger user`)
+		w.exec(`update phone_followups set due_at = due_at - $1::interval, next_try_at = next_try_at - $1::interval where state = 'due'`, by)
+		w.exec(`alter table phone_followups enable trigger user`)
+	}
+	sooner(130 * time.Minute) // the far one is due in 50 minutes
+	w.slot()
+	if !ready("far1") || w.row("far1").State != "due" || w.row("near1").State != "call_placed" {
+		t.Errorf("the far one is ready: %t; %v", ready("far1"), w.states())
+	}
+	sooner(51 * time.Minute)
+	w.slot()
+	if w.row("far1").State != "call_placed" {
+		t.Errorf("%+v", w.row("far1"))
+	}
+}

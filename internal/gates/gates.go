@@ -86,7 +86,7 @@ const (
 // Kinds lists the kinds: the closed set of a metric's label.
 func Kinds() []string { return []string{KindPass, KindWait, KindHold, KindRefuse} }
 
-// Finding is what one gate said of one call. Its JSON form is kept in the ledger.
+// Finding is what one gate said of one call. The ledger keeps it, see AppendLedger.
 type Finding struct {
 	Gate    string
 	Verdict Verdict
@@ -117,13 +117,17 @@ type findingJSON struct {
 	On    map[string]string `json:"on,omitempty"`
 }
 
-// MarshalJSON writes the compact form: {"gate":"in_a_call","finding":"wait","code":…,"until":…,"on":{…}}.
+// MarshalJSON writes what is shown: {"gate":"in_a_call","finding":"wait","code":…,"until":…,"on":{…}}.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{f.Gate, f.Kind(), f.Code(), f.Until().UTC(), f.On()})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads what MarshalJSON and AppendLedger wrote.
 func (f *Finding) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*f = Finding{Verdict: Pass{}}
+		return json.Unmarshal(b, &f.Gate)
+	}
 	var j findingJSON
 	if err := json.Unmarshal(b, &j); err != nil {
 		return fmt.Errorf("read a finding: %w", err)

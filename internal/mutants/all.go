@@ -81,12 +81,8 @@ func All() []Mutant {
 			Guard: "an answer is written to the attempt that it is of, told by its token",
 			Edits: []Edit{{
 				File: "internal/store/record.go",
-				Old:  "and a.token = m.token and a.outcome is null",
-				New:  "and a.outcome is null",
-			}, {
-				File: "internal/store/record.go",
-				Old:  "returning (select s.token::text from settled s where s.id = followup_id)",
-				New:  "returning (select max(s.token::text) from settled s where s.id = followup_id)",
+				Old:  "and a.token = x.token and coalesce(a.outcome, '') = ''",
+				New:  "and coalesce(a.outcome, '') = ''",
 			}},
 		},
 		{
@@ -94,12 +90,12 @@ func All() []Mutant {
 			Guard: "an answer is written only where the attempt is still open",
 			Edits: []Edit{{
 				File: "internal/store/record.go",
-				Old:  "where f.state = 'dialing' and f.attempt_no = x.no",
+				Old:  "where f.state || '' = 'dialing' and f.attempt_no = x.no",
 				New:  "where f.attempt_no >= x.no",
 			}, {
 				File: "internal/store/record.go",
-				Old:  "and a.token = m.token and a.outcome is null",
-				New:  "and a.token = m.token",
+				Old:  "and a.token = x.token and coalesce(a.outcome, '') = ''",
+				New:  "and a.token = x.token",
 			}},
 			Loosen: `alter table phone_followups disable trigger state_moves; alter table attempts disable trigger attempt_is_frozen`,
 		},

@@ -113,12 +113,15 @@ func (d daemon) CloseLate(context.Context, int) (int, error) {
 	return n, nil
 }
 
+const aheadOfDue = time.Hour // a follow-up is ready from then on
+
 func (d daemon) Admit(_ context.Context, _ int, identify drain.Identify) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := 0
 	for _, f := range d.all {
-		if f.State != followup.Due || f.Ready || f.NextTryAt.After(d.now) {
+		soon := !f.DueAt.After(d.now.Add(aheadOfDue))
+		if f.State != followup.Due || f.Ready || f.NextTryAt.After(d.now) && (!f.NextTryAt.Equal(f.DueAt) || !soon) {
 			continue
 		}
 		n++
@@ -130,7 +133,7 @@ func (d daemon) Admit(_ context.Context, _ int, identify drain.Identify) (int, e
 			f.identity, f.problem = identify(f.Number, region)
 			f.known = true
 		}
-		f.Ready = true
+		f.Ready = soon
 		if f.NextTryAt.Before(f.DueAt) {
 			f.NextTryAt = f.DueAt
 		}

@@ -10,27 +10,35 @@ import (
 	"chasephone/internal/drain"
 )
 
-// waitingSQL finds rows to look at: those that nobody has looked at, and those whose wait is over.
-const waitingSQL = `
-select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null,
-  coalesce(length(f.line), 0) > 100
-from phone_followups f left join tenants t on t.id = f.tenant_id
-where f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp()
-order by f.next_try_at
-limit @most
-for no key update of f skip locked`
+// aheadOfDue is how long before it is due a follow-up is made ready. A tick passes over the tenants that
+// have ready rows, so those of later days must not be among them; and very many that are due at once
+// must not keep those of others from being ready in time.
+const aheadOfDue = `interval '1 hour'`
 
-// waitingOneSQL is the same for one row.
-const waitingOneSQL = `
+const toAdmit = `
 select f.id, f.phone_number, coalesce(t.region, ''), t.id is not null, isfinite(f.due_at), f.e164 is not null or f.number_problem is not null,
   coalesce(length(f.line), 0) > 100
 from phone_followups f left join tenants t on t.id = f.tenant_id
-where f.id = @id and f.state = 'due' and not f.ready and f.next_try_at <= clock_timestamp()
+where f.state = 'due' and not f.ready and `
+
+// Rows to look at are of three kinds, and each has its share of every commit: very many new ones do
+// not keep those waiting whose wait is over. The clock is asked for in a subquery, so that it is one
+// value which an index can be searched by.
+const (
+	waitedSQL = toAdmit + `f.next_try_at > '-infinity' and f.next_try_at <= (select clock_timestamp())
+order by f.next_try_at limit @most for no key update of f skip locked`
+	aheadSQL = toAdmit + `f.next_try_at = f.due_at and f.due_at <= (select clock_timestamp()) + ` + aheadOfDue + `
+order by f.due_at limit @most for no key update of f skip locked`
+	newSQL = toAdmit + `f.next_try_at = '-infinity'
+limit @most for no key update of f skip locked`
+	admitOneSQL = toAdmit + `f.id = @id
+  and (f.next_try_at <= clock_timestamp() or f.next_try_at = f.due_at and f.due_at <= clock_timestamp() + ` + aheadOfDue + `)
 for no key update of f skip locked`
+)
 
 const admitSQL = `
 update phone_followups f
-set ready = true, next_try_at = greatest(f.due_at, f.next_try_at),
+set ready = f.due_at <= clock_timestamp() + ` + aheadOfDue + `, next_try_at = greatest(f.due_at, f.next_try_at),
   -- Whatever clock the row was written by, it was promised no later than it was first looked at.
   promised_at = least(coalesce(f.promised_at, f.created_at), clock_timestamp()),
   e164 = coalesce(f.e164, x.e164), extension = coalesce(f.extension, x.extension),
@@ -72,7 +80,9 @@ func (s *Store) admitOneByOne(ctx context.Context, most int, identify drain.Iden
 	ids, err := s.ids(ctx, inOne{
 		candidates: `
 			select id from phone_followups
-			where state = 'due' and not ready and next_try_at <= clock_timestamp() order by next_try_at limit @most`,
+			where state = 'due' and not ready
+			  and (next_try_at <= (select clock_timestamp()) or next_try_at = due_at and due_at <= (select clock_timestamp()) + ` + aheadOfDue + `)
+			order by next_try_at limit @most`,
 		args: pgx.StrictNamedArgs{"most": most},
 	})
 	if err != nil {
@@ -91,32 +101,49 @@ func (s *Store) admitOneByOne(ctx context.Context, most int, identify drain.Iden
 	})
 }
 
-// admit looks at the row named, or at up to most rows.
+// admit looks at the row named, or at up to most rows of each kind. It says how many it handled of the
+// kind that it handled most of: with fewer than most, it has looked at all there were.
 func (s *Store) admit(ctx context.Context, tx pgx.Tx, id *string, most int, identify drain.Identify) (int, error) {
-	sql, args := waitingSQL, pgx.StrictNamedArgs{"most": most}
+	var all admissions
 	if id != nil {
-		sql, args = waitingOneSQL, pgx.StrictNamedArgs{"id": *id}
+		n, err := s.look(ctx, tx, &all, identify, admitOneSQL, pgx.StrictNamedArgs{"id": *id})
+		if err != nil {
+			return 0, err
+		}
+		return n, all.write(ctx, tx)
 	}
+	mostOfAKind := 0
+	for _, sql := range []string{waitedSQL, aheadSQL, newSQL} {
+		n, err := s.look(ctx, tx, &all, identify, sql, pgx.StrictNamedArgs{"most": most})
+		if err != nil {
+			return 0, err
+		}
+		mostOfAKind = max(mostOfAKind, n)
+	}
+	return mostOfAKind, all.write(ctx, tx)
+}
+
+// look says what becomes of the rows that sql finds, and how many they are.
+func (s *Store) look(ctx context.Context, tx pgx.Tx, all *admissions, identify drain.Identify, sql string, args pgx.StrictNamedArgs) (int, error) {
 	rows, err := tx.Query(ctx, sql, args)
 	if err != nil {
 		return 0, err
 	}
 	var (
-		all                             admissions
 		row                             waitingRow
-		ids, reasons, details           []string
 		hasTenant, finite, isIdentified bool
 		tooLong                         bool
 	)
 	scan := []any{&row.id, &row.number, &row.region, &hasTenant, &finite, &isIdentified, &tooLong}
 	tag, err := pgx.ForEachRow(rows, scan, func() error {
 		switch {
+		case all.has(row.id): // it is of two kinds
 		case !hasTenant:
-			ids, reasons, details = append(ids, row.id), append(reasons, "unknown_tenant"), append(details, "there is no tenant of this name")
+			all.refuse(row.id, "unknown_tenant", "there is no tenant of this name")
 		case tooLong:
-			ids, reasons, details = append(ids, row.id), append(reasons, "unknown_line"), append(details, "no line has so long a name")
+			all.refuse(row.id, "unknown_line", "no line has so long a name")
 		case !finite:
-			ids, reasons, details = append(ids, row.id), append(reasons, "due_at_not_finite"), append(details, "due_at is infinite: it is never due")
+			all.refuse(row.id, "due_at_not_finite", "due_at is infinite: it is never due")
 		case isIdentified:
 			all.add(row.id, nil)
 		default:
@@ -127,28 +154,45 @@ func (s *Store) admit(ctx context.Context, tx pgx.Tx, id *string, most int, iden
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	if len(all.ids) > 0 {
-		if _, err := tx.Exec(ctx, admitSQL, all.args()); err != nil {
-			return 0, err
-		}
-	}
-	if len(ids) > 0 {
-		if _, err := tx.Exec(ctx, refuseNewSQL, pgx.StrictNamedArgs{"ids": ids, "reasons": reasons, "details": details}); err != nil {
-			return 0, err
-		}
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), err
 }
 
 type waitingRow struct{ id, number, region string }
 
-// admissions are the columns of admitSQL.
+// admissions are the columns of admitSQL, and of refuseNewSQL.
 type admissions struct {
+	seen                                 map[string]bool
 	ids                                  []string
 	e164s, extensions, regions, problems []*string
+	refused, reasons, details            []string
+}
+
+func (a *admissions) has(id string) bool { return a.seen[id] }
+
+func (a *admissions) saw(id string) {
+	if a.seen == nil {
+		a.seen = map[string]bool{}
+	}
+	a.seen[id] = true
+}
+
+func (a *admissions) refuse(id, reason, detail string) {
+	a.saw(id)
+	a.refused, a.reasons, a.details = append(a.refused, id), append(a.reasons, reason), append(a.details, detail)
+}
+
+func (a *admissions) write(ctx context.Context, tx pgx.Tx) error {
+	if len(a.ids) > 0 {
+		if _, err := tx.Exec(ctx, admitSQL, a.args()); err != nil {
+			return err
+		}
+	}
+	if len(a.refused) > 0 {
+		if _, err := tx.Exec(ctx, refuseNewSQL, pgx.StrictNamedArgs{"ids": a.refused, "reasons": a.reasons, "details": a.details}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type identity struct{ e164, extension, region, problem string }
@@ -166,6 +210,7 @@ func (a *admissions) add(id string, i *identity) {
 	if i == nil {
 		i = &identity{}
 	}
+	a.saw(id)
 	a.ids = append(a.ids, id)
 	a.e164s, a.extensions = append(a.e164s, orNull(i.e164)), append(a.extensions, orNull(i.extension))
 	a.regions, a.problems = append(a.regions, orNull(i.region)), append(a.problems, orNull(i.problem))

@@ -28,7 +28,9 @@ with clock as materialized (
   select p.*, pair.line_key, coalesce(nullif(pair.line_key, ''), p.default_line) as line
   from unnest(@pair_tenants::text[], @pair_lines::text[]) as pair (tenant_id, line_key)
   join places p on p.tenant_id = pair.tenant_id and p.taken < @per_tick::int
-  left join lines l on l.tenant_id = pair.tenant_id and l.name = coalesce(nullif(pair.line_key, ''), p.default_line)
+  left join lateral (
+    select * from lines l
+    where l.tenant_id = pair.tenant_id and l.name = coalesce(nullif(pair.line_key, ''), p.default_line) offset 0) l on true -- by its key, never all lines there are
   where l.name is null
      or ((l.tenant_id, l.name) in (select * from unnest(@locked_tenants::text[], @locked_lines::text[]))
          and l.stopped_at is null
@@ -48,12 +50,13 @@ from open o cross join lateral (
     and f.due_at <= o.now and f.due_at >= o.now - @max_late::interval and f.next_try_at <= o.now
     and f.id <> all(@skip::text[]::uuid[])
   order by f.due_at, f.id
-  limit least(@per_tick::int - o.taken + @look::int, greatest(@rows_at_once::int / cardinality(@pair_tenants::text[]), 1))
+  limit least(@per_tick::int - o.taken + @look::int, @rows_each::int)
   for no key update skip locked) f
 order by o.tenant_id, f.due_at, f.id
 limit nullif(@rows::int, 0)`
 
-// candidates locks the rows, and reads the clock under all the locks.
+// candidates locks the rows, and reads the clock under all the locks. c.cut says that there may be
+// more where these came from: a tenant's line had as many as each may have looked at at once.
 func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[string]tenant, lines map[followup.LineID]line) (drain.Batch, map[string]string, error) {
 	b := drain.Batch{
 		Limits: c.limits, Most: c.q.Most,
@@ -61,13 +64,15 @@ func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[stri
 	}
 	approvals := map[string]string{} // follow-up to its newest approval
 	lockedTenants, lockedLines := []string{}, []string{}
+	each := max(rowsAtOnce/len(found.tenants), 1)
+	of := map[followup.LineID]int{}
 	for id, l := range lines {
 		lockedTenants, lockedLines = append(lockedTenants, id.Tenant), append(lockedLines, id.Name)
 		b.Lines[id] = l.room
 	}
 	rows, err := c.tx.Query(ctx, candidatesSQL, pgx.StrictNamedArgs{
 		"tick": c.limits.Tick, "per_tick": c.limits.PerTick, "max_late": c.limits.MaxLate,
-		"look": c.q.Look, "rows": c.q.Rows, "rows_at_once": rowsAtOnce, "skip": append([]string{}, c.q.Skip...),
+		"look": c.q.Look, "rows": c.q.Rows, "rows_each": each, "skip": append([]string{}, c.q.Skip...),
 		"tenants": slices.Collect(maps.Keys(tenants)), "pair_tenants": found.tenants, "pair_lines": found.lines,
 		"locked_tenants": lockedTenants, "locked_lines": lockedLines,
 		"daemon": c.daemon, "carriers": c.carrierNames(),
@@ -80,6 +85,9 @@ func (c *claiming) candidates(ctx context.Context, found pairs, tenants map[stri
 		if err := c.scanCandidate(rows, &b, lines, tenants, approvals); err != nil {
 			return b, nil, fmt.Errorf("claiming due rows: %w", err)
 		}
+		one := &b.Candidates[len(b.Candidates)-1]
+		of[one.Line]++
+		c.cut = c.cut || of[one.Line] >= each && each < c.limits.PerTick-b.Taken[one.Tenant]+c.q.Look
 	}
 	if err := rows.Err(); err != nil {
 		return b, nil, fmt.Errorf("claiming due rows: %w", err)

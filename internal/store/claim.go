@@ -98,7 +98,6 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 		if err != nil || len(batch.Candidates) == 0 {
 			return err
 		}
-		found := len(batch.Candidates)
 		if err := c.facts(ctx, &batch, approvals); err != nil {
 			return err
 		}
@@ -118,7 +117,7 @@ func (s *Store) Claim(ctx context.Context, q drain.Query, rule drain.Rule) (drai
 			}
 		}
 		// There may be more where it was cut short, as long as something came of it.
-		claim.Full = decisions.Full || len(decisions.Decided) > decisions.Shared && (q.Rows > 0 || found >= rowsAtOnce/2)
+		claim.Full = decisions.Full || len(decisions.Decided) > decisions.Shared && (q.Rows > 0 || c.cut)
 		return rowError(c.write(ctx, batch, decisions))
 	})
 	switch {
@@ -141,6 +140,7 @@ type claiming struct {
 	limitsID int64
 	seen     Seen // what this process has seen, and the server that it was compared in
 	knows    bool // the database does, too
+	cut      bool // see candidates
 }
 
 // begin locks the fleet's row and looks for tenants with due work.

@@ -22,7 +22,12 @@ type Collector struct {
 	gauges    Gauges
 	disagree  int
 	refreshed time.Time
+	took      time.Duration // the newest refresh
 }
+
+// refreshShare bounds what refreshing may cost where it takes long because very much is open: one part
+// in so many of the time.
+const refreshShare = 20
 
 // NewCollector registers the collector. label makes of a line's name what may be published: whoever
 // wrote the row may have named it by its number.
@@ -32,8 +37,15 @@ func NewCollector(s *Store, reg prometheus.Registerer, label func(string) string
 	return c
 }
 
-// Refresh reads the gauges.
+// Refresh reads the gauges, unless that would be too often for what it costs.
 func (c *Collector) Refresh(ctx context.Context) error {
+	c.mu.Lock()
+	soon := time.Since(c.refreshed) < refreshShare*c.took
+	c.mu.Unlock()
+	if soon {
+		return nil
+	}
+	begun := time.Now()
 	g, err := c.store.Gauges(ctx)
 	if err != nil {
 		return err
@@ -43,7 +55,7 @@ func (c *Collector) Refresh(ctx context.Context) error {
 	if !c.refreshed.IsZero() && g.Limits != c.gauges.Limits {
 		c.store.log.Warn("the limits in force have changed", "before", fmt.Sprintf("%+v", c.gauges.Limits), "now", fmt.Sprintf("%+v", g.Limits))
 	}
-	c.gauges, c.refreshed = g, time.Now()
+	c.gauges, c.refreshed, c.took = g, time.Now(), time.Since(begun)
 	return nil
 }
 

@@ -5,7 +5,12 @@ const (
 	PairsSQL      = pairsSQL
 	CandidatesSQL = candidatesSQL
 	ClosesSQL     = closeSQL
-	WaitingSQL    = waitingSQL
+	WaitedSQL     = waitedSQL
+	AheadSQL      = aheadSQL
+	NewSQL        = newSQL
+	RecordSQL     = recordSQL
+	RulingsSQL    = rulingsSQL
+	BeginSQL      = beginSQL
 
 	OptOutsSQL     = optOutsSQL
 	InCallsSQL     = inCallsSQL

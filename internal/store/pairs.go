@@ -17,19 +17,21 @@ const fewestPairs = 16
 const scanPairs = 2000
 
 // pairsSQL steps from one (tenant, line) with ready rows to the next, each by one look into
-// the index, until enough of them have due work.
+// the index, until enough of them have due work. What is too late to be rung is told from the index
+// alone: very many that were closed, and that an old snapshot keeps from being cleaned away, are
+// passed by without a look at the rows.
 const pairsSQL = `
 with recursive pair as (
   (select tenant_id, line_key, (due_at <= clock_timestamp())::int as due, 1 as n
    from phone_followups
-   where state = 'due' and ready and (tenant_id, line_key) > (@tenant, @line_key)
+   where state = 'due' and ready and (tenant_id, line_key) > (@tenant, @line_key) and due_at >= (select clock_timestamp()) - @max_late::interval
    order by tenant_id, line_key, due_at, id limit 1)
   union all
   select next.tenant_id, next.line_key, pair.due + next.due, pair.n + 1
   from pair cross join lateral (
     select tenant_id, line_key, (due_at <= clock_timestamp())::int as due
     from phone_followups
-    where state = 'due' and ready and (tenant_id, line_key) > (pair.tenant_id, pair.line_key)
+    where state = 'due' and ready and (tenant_id, line_key) > (pair.tenant_id, pair.line_key) and due_at >= (select clock_timestamp()) - @max_late::interval
     order by tenant_id, line_key, due_at, id limit 1) next
   where pair.due < @most and pair.n < @scan)
 select tenant_id, line_key, due from pair order by n`
@@ -60,7 +62,7 @@ func (p *pairs) keepTenantsWhole(next *drain.Cursor) {
 func (c *claiming) pairs(ctx context.Context, most int, claim *drain.Claim) (pairs, error) {
 	var found pairs
 	rows, err := c.tx.Query(ctx, pairsSQL, pgx.StrictNamedArgs{
-		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs,
+		"tenant": c.q.After.Tenant, "line_key": c.q.After.LineKey, "most": most, "scan": scanPairs, "max_late": c.limits.MaxLate,
 	})
 	if err != nil {
 		return found, fmt.Errorf("looking for due work: %w", err)

@@ -11,46 +11,43 @@ import (
 	"chasephone/internal/followup"
 )
 
-// recordSQL writes what became of attempts that nobody has settled yet. The attempt's own
-// emptiness and the follow-up's state are the compare in compare-and-set: whoever comes
+// recordSQL writes what became of attempts that nobody has settled yet, whose follow-ups are locked. The
+// attempt's own emptiness and the follow-up's state are the compare in compare-and-set: whoever comes
 // second changes nothing here. The token is part of it: what a process gives back whose commit's
 // reply was lost may be the number of another's attempt by now, which rings.
+//
+// Rows are found by their keys: a condition in which no index's predicate is recognized keeps the planner
+// from walking what it takes for the few rows in a state.
 const recordSQL = `
 with x as (
   select * from unnest(@ids::text[]::uuid[], @nos::smallint[], @tokens::text[]::uuid[], @outcomes::text[], @states::text[], @ledgers::text[], @reasons::text[],
       @details::text[], @call_ids::text[], @call_statuses::text[], @codes::text[], @answers::text[], @stages::text[], @waits::boolean[])
     as x (id, no, token, outcome, state, ledger, reason, detail, call_id, call_status, code, answer, stage, wait)
-), mine as materialized (
-  select x.*, f.tenant_id, clock_timestamp() as now
-  from x join phone_followups f on f.id = x.id
-  where f.state = 'dialing' and f.attempt_no = x.no
-  order by f.id
-  for no key update of f
 ), settled as (
   update attempts a
-  set outcome = m.outcome, outcome_at = m.now, call_id = m.call_id, code = m.code, answer = m.answer, stage = m.stage,
-    look_at = case m.outcome when 'uncertain' then m.now when 'placed' then m.now + ` + firstLook + ` end
-  from mine m
-  where a.followup_id = m.id and a.no = m.no and a.token = m.token and a.outcome is null
-  returning m.*, a.carrier
+  set outcome = x.outcome, outcome_at = now.at, call_id = x.call_id, code = x.code, answer = x.answer, stage = x.stage,
+    look_at = case x.outcome when 'uncertain' then now.at when 'placed' then now.at + ` + firstLook + ` end
+  from (select clock_timestamp() as at offset 0) now, x join phone_followups f on f.id = x.id
+  where f.state || '' = 'dialing' and f.attempt_no = x.no
+    and a.followup_id = x.id and a.no = x.no and a.token = x.token and coalesce(a.outcome, '') = ''
+  returning x.*, f.tenant_id, a.carrier, now.at as now
 ), moved as (
   update phone_followups f
   set state = s.state, version = coalesce(f.version, 0) + 1, reason = s.reason, detail = s.detail, updated_at = s.now,
     call_id = coalesce(s.call_id, f.call_id),
-    call_status = case when s.call_id is null then f.call_status else (
-      select status from (values (s.call_status),
-        ((select g.status from messages g where g.tenant_id = s.tenant_id and g.account = s.carrier and g.external_id = s.call_id))) as v (status)
-      order by call_status_rank(status) desc, status is null limit 1) end,
+    call_status = case when s.call_id is null then f.call_status
+      when call_status_rank(g.status) > call_status_rank(s.call_status) then g.status else s.call_status end,
     next_try_at = case when s.state <> 'due' then f.next_try_at when s.wait then s.now + @retry_after::interval else s.now end,
     ready = s.state = 'due' and not s.wait
-  from settled s
+  from settled s left join messages g on g.tenant_id = s.tenant_id and g.account = s.carrier and g.external_id = s.call_id
   where f.id = s.id
   returning f.version, s.*
+), told as (
+  insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail, attempt_no)
+  select id, version, tenant_id, now, 'dialing', state, ledger, case when ledger is null then 'daemon' else 'carrier' end, reason, detail, no
+  from moved
 )
-insert into followup_events (followup_id, version, tenant_id, at, from_state, to_state, outcome, actor, reason, detail, attempt_no)
-select id, version, tenant_id, now, 'dialing', state, ledger, case when ledger is null then 'daemon' else 'carrier' end, reason, detail, no
-from moved
-returning (select s.token::text from settled s where s.id = followup_id)`
+select token::text from moved`
 
 // Record is T2, see drain.Store.
 func (s *Store) Record(ctx context.Context, set []drain.Settlement) error {

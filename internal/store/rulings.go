@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -59,8 +58,8 @@ where l.tenant_id = x.tenant_id and l.name = x.name`
 
 // columns of rulingsSQL, one element per decision.
 type columns struct {
-	ids, states                                    []string
-	outcomes, reasons, details, findings           []*string
+	ids, states, findings                          []string
+	outcomes, reasons, details                     []*string
 	nextTries, begins, sendBys, answerBys, lateAts []*time.Time
 	places, attempts                               []*int16
 	asks, words, tokens, lines, carriers           []*string
@@ -74,9 +73,7 @@ func (c *claiming) write(ctx context.Context, b drain.Batch, d drain.Decisions) 
 	}
 	var col columns
 	for _, one := range d.Decided {
-		if err := col.add(one); err != nil {
-			return err
-		}
+		col.add(one)
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(rulingsSQL, pgx.StrictNamedArgs{
@@ -109,12 +106,8 @@ func (c *claiming) write(ctx context.Context, b drain.Batch, d drain.Decisions) 
 	return nil
 }
 
-func (c *columns) add(one drain.Decision) error {
-	k := one.Candidate.Case
-	findings, err := json.Marshal(one.Findings)
-	if err != nil {
-		return fmt.Errorf("encoding the findings of follow-up %s: %w", one.Candidate.ID, err)
-	}
+func (c *columns) add(one drain.Decision) {
+	k := &one.Candidate.Case
 	var state followup.State
 	var outcome followup.Outcome
 	var next *time.Time
@@ -134,7 +127,7 @@ func (c *columns) add(one drain.Decision) error {
 	c.ids, c.states = append(c.ids, one.Candidate.ID), append(c.states, string(state))
 	c.outcomes = append(c.outcomes, orNull(string(outcome)))
 	c.reasons, c.details = append(c.reasons, orNull(one.Ruling.Code)), append(c.details, orNull(one.Ruling.Sentence()))
-	c.findings, c.nextTries = append(c.findings, orNull(string(findings))), append(c.nextTries, next)
+	c.findings, c.nextTries = append(c.findings, string(gates.AppendLedger(nil, one.Findings))), append(c.nextTries, next)
 	c.places, c.stays = append(c.places, number(one.Place)), append(c.stays, one.Shared)
 
 	a := one.Attempt
@@ -148,14 +141,17 @@ func (c *columns) add(one drain.Decision) error {
 		}
 		asks += code
 	}
-	c.asks, c.words = append(c.asks, orNull(asks)), append(c.words, orNull(gates.Words(k.Script, k.Line.URL)))
+	var words *string
+	if asks != "" {
+		words = orNull(gates.Words(k.Script, k.Line.URL))
+	}
+	c.asks, c.words = append(c.asks, orNull(asks)), append(c.words, words)
 	c.attempts, c.tokens = append(c.attempts, number(a.No)), append(c.tokens, orNull(a.Token))
 	c.lines, c.carriers = append(c.lines, orNull(a.Line)), append(c.carriers, orNull(a.Carrier))
 	c.numbers, c.callers = append(c.numbers, orNull(a.To.E164())), append(c.callers, orNull(a.From.E164()))
 	c.spends = append(c.spends, orNull(a.ApprovalID))
 	c.begins, c.sendBys = append(c.begins, instant(a.BeginAt)), append(c.sendBys, instant(a.SendBy))
 	c.answerBys, c.lateAts = append(c.answerBys, instant(a.AnswerBy)), append(c.lateAts, instant(a.LateAt))
-	return nil
 }
 
 func orNull(s string) *string {

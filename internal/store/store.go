@@ -176,9 +176,17 @@ func Unreachable(err error) bool {
 // can forget is one that rings twice, whatever the role's settings say. chasephone.writes
 // tells the guards from somebody else's statement. What is read after a wait for a lock is read anew,
 // whatever the database's own isolation level is.
+//
+// Every statement in it finds its rows by an index, for as many keys as it is given. A plan that scans
+// or hashes a table because it was small when somebody looked is a cliff once it is not: such plans,
+// and those made anew for each set of keys, are ruled out, and JIT, which would compile what costs
+// nothing, with them.
 const beginSQL = `begin isolation level read committed;
 set local idle_in_transaction_session_timeout = '20s';
 set local chasephone.writes = 'on';
+set local plan_cache_mode = 'force_generic_plan';
+set local enable_seqscan = 'off';
+set local jit = 'off';
 select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') in ('off', 'local')`
 
 // tx runs do in one transaction and tells an unknown commit from a failed one.

@@ -106,10 +106,10 @@ func (s *Store) Gauges(ctx context.Context) (Gauges, error) {
 	batch.Queue(`
 		select
 		  coalesce(extract(epoch from clock_timestamp() - (select min(due_at) from phone_followups
-		    where state in ('due', 'awaiting_approval') and state = 'due' and due_at > '-infinity' and due_at <= clock_timestamp())), 0)::float8,
+		    where state in ('due', 'awaiting_approval') and state = 'due' and due_at > '-infinity' and due_at <= (select clock_timestamp()))), 0)::float8,
 		  coalesce(extract(epoch from clock_timestamp() - (select min(updated_at) from phone_followups where state in ('uncertain', 'dialing') and state = 'uncertain')), 0)::float8,
 		  (select count(*) from phone_followups f where state in ('due', 'awaiting_approval')
-		    and due_at <= clock_timestamp() - l.max_late + interval '2 hours' and due_at > '-infinity'),
+		    and due_at <= (select clock_timestamp() - l.max_late + interval '2 hours') and due_at > '-infinity'),
 		  (select count(*) from evidence where conflict),
 		  (select count(*) from phone_followups where state = 'call_placed' and call_id is not null and call_status_rank(call_status) < 5
 		    and attempt_no is not null -- otherwise an attempt of what it was rescheduled from

@@ -36,7 +36,7 @@ func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{fence: c.Fence, drain: c.Drain, metrics: c.Metrics, log: c.Log})
 	river.AddWorker(workers, &drainer{fence: c.Fence, drain: c.Drain, log: c.Log})
-	poll := 250 * time.Millisecond
+	poll := time.Second // a notification wakes it: this is for one that was lost
 	if c.Pooled {
 		poll = 100 * time.Millisecond // nothing wakes it but its own looking
 	}
