@@ -1,7 +1,7 @@
 # Two commands: make run, make test. Everything else is for those who change chasephone.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench contract model proof mutants drill drill-mutants restore fuzz clean
+.PHONY: help run test check build postgres pgbouncer fmt fmt-check vet lint generate generate-check bench bench-scale bench-parts contract model proof mutants drill drill-mutants restore fuzz clean
 
 GO      ?= go
 TOOLS   := $(CURDIR)/.tools
@@ -18,6 +18,7 @@ run: build postgres ## Build, and run a demonstration: the real daemon, a simula
 
 test: postgres pgbouncer ## Run every test, with the race detector, against a real PostgreSQL
 	$(GO) test -race -parallel 4 -timeout 10m ./...
+	$(GO) -C bench test -race -timeout 10m ./...
 
 check: fmt-check vet lint generate-check test contract ## What CI runs
 
@@ -38,9 +39,11 @@ fmt-check: $(TOOLS)/gofumpt
 
 vet: ## Run go vet
 	$(GO) vet ./...
+	$(GO) -C bench vet ./...
 
 lint: $(TOOLS)/golangci-lint ## Run the linter
 	$(TOOLS)/golangci-lint run ./...
+	cd bench && $(TOOLS)/golangci-lint run ./...
 
 generate: ## Bring generated files up to date: the README's table, example.env, the diagram
 	$(GO) test ./config ./internal/followup -run 'TestREADME|TestExample|TestDiagram' -update
@@ -48,7 +51,13 @@ generate: ## Bring generated files up to date: the README's table, example.env, 
 generate-check: ## Fail where a generated file is not up to date
 	$(GO) test ./config ./internal/followup -run 'TestREADME|TestExample|TestDiagram'
 
-bench: postgres ## Measure what a follow-up costs the database, the gates, and a storm of webhooks
+bench: postgres ## Measure what is drained in a second, beside the database's limit and others: ten minutes
+	$(GO) -C bench run . speed -json $(or $(JSON),$(CURDIR)/bin/speed.json)
+
+bench-scale: postgres ## Measure what a tick costs with ten thousand to ten million rows: half an hour, 15 GB
+	$(GO) -C bench run . scale -json $(or $(JSON),$(CURDIR)/bin/scale.json)
+
+bench-parts: postgres ## Measure what a follow-up costs the database, the gates, and a storm of webhooks
 	$(GO) test ./internal/drain -run '^$$' -bench . -benchtime 1x
 	$(GO) test ./internal/gates -run '^$$' -bench . -benchtime 300ms
 	$(GO) test ./cmd/chasephone -run '^$$' -bench . -benchtime 1x
