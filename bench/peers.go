@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -12,11 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
-	"github.com/vgarvardt/gue/v5"
-	"github.com/vgarvardt/gue/v5/adapter/pgxv5"
 )
 
 // Peers do nothing for an item: what they cost is the queue.
@@ -29,40 +23,85 @@ type peer struct {
 	in     string
 	items  int
 	pool   *pgxpool.Pool
+	look   *pgx.Conn // for our own looks
 	worked atomic.Int64
+	counts statements // of the newest round
 }
 
-func (p *peer) database() string               { return p.in }
-func (p *peer) close()                         {}
-func (p *peer) counted() (s, c int64, ok bool) { return 0, 0, false }
+func (p *peer) database() string { return p.in }
 
-// open makes the database, and a pool.
-func (p *peer) open(ctx context.Context, conns int32) error {
+func (p *peer) counted() (statements, commits int64) { return p.counts.queries.Load(), unknown }
+
+func (p *peer) close() {
+	if p.pool != nil {
+		p.pool.Close()
+		_ = p.look.Close(context.Background())
+		p.pool = nil
+	}
+}
+
+// open makes the database, and has it filled by sessions that end before the round's own begin: a session's
+// commits are in the server's count once it has ended.
+func (p *peer) open(ctx context.Context, conns int32, fill func(*pgxpool.Pool) error) error {
+	p.close() // of a round that failed
 	p.worked.Store(0)
 	url, err := p.srv.database(ctx, p.in)
 	if err != nil {
 		return err
 	}
-	p.pool, err = connect(ctx, url, conns)
-	return err
+	settings, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return err
+	}
+	settings.MaxConns = conns
+	first, err := open(ctx, settings.Copy())
+	if err != nil {
+		return err
+	}
+	err = fill(first)
+	first.Close()
+	if err == nil {
+		err = p.srv.deserted(ctx, p.in)
+	}
+	if err != nil {
+		return err
+	}
+	settings.ConnConfig.Tracer = &p.counts
+	look, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	pool, err := open(ctx, settings)
+	if err != nil {
+		return errors.Join(err, look.Close(ctx))
+	}
+	p.pool, p.look = pool, look
+	p.counts.reset()
+	return nil
 }
 
-func (p *peer) exec(ctx context.Context, statements ...string) error {
+func execAll(ctx context.Context, pool *pgxpool.Pool, statements ...string) error {
 	for _, sql := range statements {
-		if _, err := p.pool.Exec(ctx, sql); err != nil {
+		if _, err := pool.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}
 	return nil
 }
 
-// until waits for everything to be worked.
-func (p *peer) until(ctx context.Context) error {
-	for p.worked.Load() < int64(p.items) {
+// until waits for everything to be worked, and then for what the query asks to be true in the database.
+func (p *peer) until(ctx context.Context, done string) error {
+	for is := false; !is; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(time.Millisecond): // a look again, not luck
+		}
+		if p.worked.Load() < int64(p.items) {
+			continue
+		}
+		if err := p.look.QueryRow(ctx, done).Scan(&is); err != nil {
+			return fmt.Errorf("%s: %w", done, err)
 		}
 	}
 	return nil
@@ -75,105 +114,25 @@ func (p *peer) verify(context.Context) error {
 	return nil
 }
 
-// riverPeer is River's own no-op jobs, 1,000 workers, which fetch as often as they can.
-type riverPeer struct {
-	peer
-	client *river.Client[pgx.Tx]
-}
-
-func newRiver(srv *server, items int) *riverPeer {
-	return &riverPeer{peer: peer{srv: srv, in: "river", items: items}}
-}
-
-func (*riverPeer) name() string { return "River: no-op jobs, MaxWorkers 1000" }
-func (*riverPeer) kind() string { return kindRiver }
-
-type noop struct{}
-
-func (noop) Kind() string { return "noop" }
-
-type noopWorker struct {
-	river.WorkerDefaults[noop]
-	worked *atomic.Int64
-}
-
-func (w *noopWorker) Work(context.Context, *river.Job[noop]) error {
-	w.worked.Add(1)
-	return nil
-}
-
-func (r *riverPeer) prepare(ctx context.Context) error {
-	if err := r.open(ctx, conns); err != nil {
-		return err
-	}
-	driver := riverpgxv5.New(r.pool)
-	migrator, err := rivermigrate.New(driver, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return err
-	}
-	workers := river.NewWorkers()
-	river.AddWorker(workers, &noopWorker{worked: &r.worked})
-	r.client, err = river.NewClient(driver, &river.Config{
-		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 1000, FetchCooldown: time.Millisecond, FetchPollInterval: time.Millisecond}},
-		Workers: workers, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return err
-	}
-	jobs := make([]river.InsertManyParams, r.items)
-	for i := range jobs {
-		jobs[i].Args = noop{}
-	}
-	if _, err := r.client.InsertManyFast(ctx, jobs); err != nil {
-		return err
-	}
-	return r.exec(ctx, `vacuum analyze river_job`, `checkpoint`)
-}
-
-// run ends when every job is completed in the database, not only worked.
-func (r *riverPeer) run(ctx context.Context) (int, time.Duration, error) {
-	begun := time.Now()
-	if err := r.client.Start(ctx); err != nil {
-		return 0, 0, err
-	}
-	if err := r.until(ctx); err != nil {
-		return 0, 0, err
-	}
-	err := r.client.Stop(ctx) // which completes what was worked
-	took := time.Since(begun)
-	var left int
-	err = errors.Join(err, r.pool.QueryRow(ctx, `select count(*) from river_job where state <> 'completed'`).Scan(&left))
-	r.pool.Close()
-	if err == nil && left > 0 {
-		err = fmt.Errorf("%d jobs are not completed", left)
-	}
-	return r.items, took, err
-}
-
 // skipLocked is the loop that everybody writes: claim one row and commit, then its outcome and commit.
 type skipLocked struct{ peer }
 
 func newSkipLocked(srv *server, items int) *skipLocked {
-	return &skipLocked{peer{srv: srv, in: "skip_locked", items: items}}
+	return &skipLocked{peer{srv: srv, in: ours + "skip_locked", items: items}}
 }
 
-func (*skipLocked) name() string {
-	return "SKIP LOCKED, two commits an item, " + strconv.Itoa(peerWorkers) + " workers"
+func (*skipLocked) subject() subject {
+	return subject{"SKIP LOCKED, 2 commits an item, " + strconv.Itoa(peerWorkers) + " workers", kindPeer, 0}
 }
-func (*skipLocked) kind() string { return kindPeer }
 
 func (s *skipLocked) prepare(ctx context.Context) error {
-	if err := s.open(ctx, peerWorkers); err != nil {
-		return err
-	}
-	return s.exec(ctx,
-		`create table item (id bigint generated always as identity primary key, due_at timestamptz not null default now(), state text not null default 'due')`,
-		`create index item_due on item (due_at, id) where state = 'due'`,
-		fmt.Sprintf(`insert into item (due_at) select now() from generate_series(1, %d)`, s.items),
-		`vacuum analyze item`, `checkpoint`)
+	return s.open(ctx, peerWorkers, func(pool *pgxpool.Pool) error {
+		return execAll(ctx, pool,
+			`create table item (id bigint generated always as identity primary key, due_at timestamptz not null default now(), state text not null default 'due')`,
+			`create index item_due on item (due_at, id) where state = 'due'`,
+			fmt.Sprintf(`insert into item (due_at) select now() from generate_series(1, %d)`, s.items),
+			`vacuum analyze item`, `checkpoint`)
+	})
 }
 
 func (s *skipLocked) run(ctx context.Context) (int, time.Duration, error) {
@@ -185,7 +144,7 @@ func (s *skipLocked) run(ctx context.Context) (int, time.Duration, error) {
 	}
 	workers.Wait()
 	took := time.Since(begun)
-	s.pool.Close()
+	s.close()
 	return s.items, took, errors.Join(failed...)
 }
 
@@ -207,71 +166,4 @@ func (s *skipLocked) work(ctx context.Context) error {
 		}
 		s.worked.Add(1)
 	}
-}
-
-// guePeer is gue v5's no-op jobs: one transaction a job.
-type guePeer struct{ peer }
-
-func newGue(srv *server, items int) *guePeer {
-	return &guePeer{peer{srv: srv, in: "gue", items: items}}
-}
-
-func (*guePeer) name() string { return "gue v5: no-op jobs, " + strconv.Itoa(peerWorkers) + " workers" }
-func (*guePeer) kind() string { return kindPeer }
-
-// gueSchema is the table that gue documents.
-const gueSchema = `
-create table gue_jobs (job_id text not null primary key, priority smallint not null, run_at timestamptz not null, job_type text not null, args bytea not null,
-  error_count integer not null default 0, last_error text, queue text not null, created_at timestamptz not null, updated_at timestamptz not null);
-create index idx_gue_jobs_selector on gue_jobs (queue, run_at, priority)`
-
-func (g *guePeer) prepare(ctx context.Context) error {
-	if err := g.open(ctx, peerWorkers+2); err != nil {
-		return err
-	}
-	if err := g.exec(ctx, gueSchema); err != nil {
-		return err
-	}
-	client, err := gue.NewClient(pgxv5.NewConnPool(g.pool))
-	if err != nil {
-		return err
-	}
-	for done := 0; done < g.items; {
-		jobs := make([]*gue.Job, min(1000, g.items-done))
-		for i := range jobs {
-			jobs[i] = &gue.Job{Type: "noop", Args: []byte(`{}`)}
-		}
-		if err := client.EnqueueBatch(ctx, jobs); err != nil {
-			return err
-		}
-		done += len(jobs)
-	}
-	return g.exec(ctx, `vacuum analyze gue_jobs`, `checkpoint`)
-}
-
-func (g *guePeer) run(ctx context.Context) (int, time.Duration, error) {
-	client, err := gue.NewClient(pgxv5.NewConnPool(g.pool))
-	if err != nil {
-		return 0, 0, err
-	}
-	workers, err := gue.NewWorkerPool(client, gue.WorkMap{"noop": func(context.Context, *gue.Job) error {
-		g.worked.Add(1)
-		return nil
-	}}, peerWorkers, gue.WithPoolPollInterval(time.Millisecond))
-	if err != nil {
-		return 0, 0, err
-	}
-	working, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	begun := time.Now()
-	go func() { ended <- workers.Run(working) }()
-	if err := g.until(ctx); err != nil {
-		return 0, 0, err
-	}
-	took := time.Since(begun)
-	stop()
-	err = <-ended
-	g.pool.Close()
-	return g.items, took, err
 }

@@ -39,12 +39,13 @@ type product struct {
 	setting
 	db      *store.Store
 	carrier drain.Carrier
+	account string // that every line is on
 	counts  *statements
 	url     string
 	gates   gates.Options
 }
 
-// accountName is the carrier account that every line of a benchmark is on.
+// accountName is the carrier account that every line is on, but where daemons are told of one by their environment.
 const accountName = "bench"
 
 // everyGate asks every gate all it can ask of a follow-up, its tenant and its line. The budget of
@@ -74,7 +75,7 @@ func newProduct(ctx context.Context, url string, s setting, c drain.Carrier) (*p
 	if err != nil {
 		return nil, err
 	}
-	p := &product{setting: s, db: db, carrier: c, counts: &statements{}, url: url, gates: options}
+	p := &product{setting: s, db: db, carrier: c, account: accountName, counts: &statements{}, url: url, gates: options}
 	settings := db.Pool.Config()
 	db.Pool.Close()
 	settings.ConnConfig.Tracer = p.counts
@@ -89,7 +90,7 @@ func newProduct(ctx context.Context, url string, s setting, c drain.Carrier) (*p
 }
 
 func (p *product) carriers() *drain.Carriers {
-	return drain.NewCarriers(map[string]drain.Carrier{accountName: p.carrier})
+	return drain.NewCarriers(map[string]drain.Carrier{p.account: p.carrier})
 }
 
 // prepare empties the database and puts in the due follow-ups of one round, admitted. The slot is an
@@ -105,7 +106,7 @@ func (p *product) prepare(ctx context.Context) error {
 		`alter table followup_events enable trigger user`, `alter table evidence enable trigger user`, `alter table lookups enable trigger user`,
 		`insert into tenants (id) select 't' || i from generate_series(1, @tenants::int) i on conflict do nothing`,
 		`insert into lines (tenant_id, name, carrier, caller_number, calls_per_second)
-		 select 't' || i, 'default', '` + accountName + `', '+12125550100', 0 from generate_series(1, @tenants::int) i on conflict do nothing`,
+		 select 't' || i, 'default', @account, '+12125550100', 0 from generate_series(1, @tenants::int) i on conflict do nothing`,
 		`insert into phone_followups (tenant_id, ref, phone_number, due_at, script, time_zone)
 		 select 't' || i, 'order ' || j, '+1415' || (2000000 + i * @per_tick::int + j)::text, clock_timestamp() - interval '1 hour',
 		   'This is the garage: your car is ready. We are open until six.', @noon
@@ -113,7 +114,7 @@ func (p *product) prepare(ctx context.Context) error {
 		`truncate consents`,
 		`insert into consents (tenant_id, e164, purpose, added_by) select tenant_id, phone_number, 'requested', 'bench' from phone_followups`,
 	} {
-		if _, err := p.db.Pool.Exec(ctx, sql, pgx.NamedArgs{"tenants": p.tenants, "per_tick": p.perTick, "noon": noon}); err != nil {
+		if _, err := p.db.Pool.Exec(ctx, sql, pgx.NamedArgs{"tenants": p.tenants, "per_tick": p.perTick, "noon": noon, "account": p.account}); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}
@@ -136,10 +137,15 @@ func (p *product) prepare(ctx context.Context) error {
 }
 
 func (p *product) setLimits(ctx context.Context) error {
-	limits := followup.DefaultLimits()
-	limits.Tick, limits.PerTick, limits.DialSlots, limits.Drainers = longTick(time.Now()), p.perTick, p.slots, p.drainers
-	_, err := p.db.SetLimits(ctx, limits, "bench")
+	_, err := p.db.SetLimits(ctx, p.limits(longTick(time.Now())), "bench")
 	return err
+}
+
+// limits are the setting's, with slots of that length.
+func (p *product) limits(tick time.Duration) followup.Limits {
+	limits := followup.DefaultLimits()
+	limits.Tick, limits.PerTick, limits.DialSlots, limits.Drainers = tick, p.perTick, p.slots, p.drainers
+	return limits
 }
 
 // newToken is as the daemon's.
@@ -148,12 +154,15 @@ func newToken() string { return uuid.Must(uuid.NewV7()).String() }
 // settled waits until every attempt has its outcome: a stop would give back what has not begun.
 func (p *product) settled(ctx context.Context) error {
 	for open := true; open; time.Sleep(5 * time.Millisecond) { // a look again, not luck
-		if err := p.db.Pool.QueryRow(ctx, `select exists (select from attempts where outcome is null)`).Scan(&open); err != nil {
+		if err := p.db.Pool.QueryRow(ctx, lookSQL).Scan(&open); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// lookSQL is our own look whether a round is over, and not chasephone's.
+const lookSQL = `select exists (select from attempts where outcome is null)`
 
 // run drains one slot to its last committed outcome.
 func (p *product) run(ctx context.Context) error {
@@ -192,13 +201,16 @@ func (p *product) verify(ctx context.Context) error {
 	return nil
 }
 
-// statements counts what goes to the database.
+// statements counts what goes to the database, but for our own looks.
 type statements struct{ queries, commits atomic.Int64 }
 
 func (s *statements) reset() { s.queries.Store(0); s.commits.Store(0) }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	if q.SQL == "commit" {
+	switch q.SQL {
+	case lookSQL:
+		return ctx
+	case "commit":
 		s.commits.Add(1)
 	}
 	s.queries.Add(1)

@@ -12,9 +12,24 @@ import (
 
 // result is all rounds of one contender.
 type result struct {
-	Name   string   `json:"name"`
-	Kind   string   `json:"kind"`
+	subject
+	Median summary  `json:"median"`
 	Rounds []sample `json:"rounds"`
+}
+
+// summary is the medians of a contender's rounds. A ratio is one of medians, 0 where it says nothing;
+// a count that is not known is -1.
+type summary struct {
+	PerSecond  float64 `json:"items_per_second"`
+	Min        float64 `json:"min"`
+	Max        float64 `json:"max"`
+	OfRaw      float64 `json:"of_raw16,omitempty"`
+	OfTwo      float64 `json:"of_2stmt16,omitempty"`
+	OfRiver    float64 `json:"of_river,omitempty"`
+	Statements float64 `json:"statements_per_item"`
+	Commits    float64 `json:"commits_per_item"`
+	Rows       float64 `json:"items_per_commit"`
+	WAL        float64 `json:"wal_bytes_per_item"`
 }
 
 // report is a whole run: only ratios within it mean anything.
@@ -24,15 +39,24 @@ type report struct {
 	Cores    int           `json:"cores"`
 	Server   string        `json:"server"`
 	Settings string        `json:"settings"` // of the server, that are not its defaults
+	Tenants  int           `json:"tenants"`
 	Results  []result      `json:"results"`
 	Measures []measured    `json:"measures"`
 }
 
-func newReport(ctx context.Context, srv *server, results []result, took time.Duration) report {
-	r := report{At: time.Now().UTC(), Took: took, Cores: runtime.NumCPU(), Results: results, Measures: measures(results)}
-	_ = srv.ask(ctx, `select version(), (select coalesce(string_agg(name || '=' || setting, ' ' order by name), '') from pg_settings
-		where source not in ('default', 'override') and name in ('fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'wal_compression', 'max_connections', 'commit_delay', 'wal_level', 'work_mem'))`,
+func newReport(ctx context.Context, srv *server, results []result, e extent, took time.Duration) report {
+	summarize(results)
+	r := report{At: time.Now().UTC(), Took: took, Cores: runtime.NumCPU(), Tenants: e.tenants, Results: results, Measures: measures(results)}
+	err := srv.ask(ctx, `
+		select 'PostgreSQL ' || current_setting('server_version'), coalesce(string_agg(name || '=' || current_setting(name), ' ' order by name), 'none')
+		from pg_settings
+		where source not in ('default', 'override', 'client', 'session') and setting is distinct from boot_val
+		  and category not like 'Reporting%' and category not like 'Client%' and category not like 'Connections and Authentication / %TCP%'
+		  and name not in ('port', 'listen_addresses', 'unix_socket_directories', 'cluster_name', 'hba_file', 'ident_file', 'config_file', 'data_directory')`,
 		nil, &r.Server, &r.Settings)
+	if err != nil {
+		r.Settings = "not known: " + err.Error()
+	}
 	return r
 }
 
@@ -55,92 +79,110 @@ func (r result) each(of func(sample) float64) []float64 {
 	return all
 }
 
-// rate is the median of items per second.
-func (r result) rate() float64 { return quantile(r.each(sample.PerSecond), 0.5) }
+// perItem is the median of a count's part of each item.
+func (r result) perItem(of func(sample) int64) float64 {
+	return quantile(r.each(func(s sample) float64 {
+		if n := of(s); n >= 0 {
+			return float64(n) / float64(s.Items)
+		}
+		return unknown
+	}), 0.5)
+}
 
-// best is the best median of a kind; zero where there is none.
-func best(results []result, kind string, fits func(result) bool) (rate float64, name string) {
+// summarize gives every result its medians.
+func summarize(results []result) {
+	for i, r := range results {
+		all := r.each(sample.PerSecond)
+		m := summary{
+			PerSecond: quantile(all, 0.5), Min: slices.Min(all), Max: slices.Max(all),
+			Statements: r.perItem(func(s sample) int64 { return s.Statements }),
+			Commits:    r.perItem(func(s sample) int64 { return s.Commits }),
+			WAL:        r.perItem(func(s sample) int64 { return s.WAL }),
+		}
+		if m.Commits > 0 {
+			m.Rows = 1 / m.Commits
+		}
+		results[i].Median = m
+	}
+	raw, two, river := best(results, kindRaw, 0).PerSecond, best(results, kindTwo, 0).PerSecond, best(results, kindRiver, 0).PerSecond
+	for i, r := range results {
+		m := &results[i].Median
+		switch r.Kind {
+		case kindOne, kindFleet: // their carrier bounds them, and nothing else
+		case kindHTTP, kindSlot: // and these in part
+			m.OfRaw = ratio(m.PerSecond, raw)
+		default:
+			m.OfRaw, m.OfTwo, m.OfRiver = ratio(m.PerSecond, raw), ratio(m.PerSecond, two), ratio(m.PerSecond, river)
+		}
+	}
+}
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// found is the best of some results.
+type found struct {
+	PerSecond float64
+	Name      string
+}
+
+// best is the best median of a kind, with that many dial slots unless that is 0.
+func best(results []result, kind string, slots int) (f found) {
 	for _, one := range results {
-		if one.Kind == kind && (fits == nil || fits(one)) && one.rate() > rate {
-			rate, name = one.rate(), one.Name
+		if one.Kind == kind && (slots == 0 || one.Slots == slots) && one.Median.PerSecond > f.PerSecond {
+			f = found{one.Median.PerSecond, one.Name}
 		}
 	}
-	return rate, name
-}
-
-// measured is one line of what must be reached.
-type measured struct {
-	Measure string  `json:"measure"`
-	Setting string  `json:"setting"`
-	Value   float64 `json:"value"`
-	Floor   float64 `json:"floor"`
-	Aim     float64 `json:"aim,omitempty"`
-	Below   bool    `json:"below,omitempty"` // the value is to be below, not above
-}
-
-func (m measured) says() string {
-	better := func(than float64) bool { return m.Value >= than && !m.Below || m.Value < than && m.Below }
-	switch {
-	case m.Aim > 0 && better(m.Aim):
-		return "aim reached"
-	case better(m.Floor):
-		return "floor reached"
-	}
-	return "MISSED"
-}
-
-func measures(results []result) []measured {
-	raw, _ := best(results, kindRaw, nil)
-	two, _ := best(results, kindTwo, nil)
-	jobs, _ := best(results, kindRiver, nil)
-	instant, instantAt := best(results, kindInstant, nil)
-	small, smallAt := best(results, kindInstant, func(r result) bool { return r.Rounds[0].Slots == 256 })
-	few, fewAt := best(results, kindHTTP, func(r result) bool { return r.Rounds[0].Slots == 64 })
-	many, manyAt := best(results, kindHTTP, nil)
-	one, _ := best(results, kindFleet+"1", nil)
-	two2, twoAt := best(results, kindFleet+"2", nil)
-	last := 0.0
-	for _, r := range results {
-		if r.Name == instantAt {
-			last = quantile(r.each(func(s sample) float64 { return s.LastAttempt.Seconds() }), 1)
-		}
-	}
-	return []measured{
-		{"instant carrier, best / raw16", instantAt, instant / raw, 0.9, 1.5, false},
-		{"instant carrier, best / River no-op", instantAt, instant / jobs, 0.7, 1, false},
-		{"instant carrier, 256 dial slots / 2stmt16", smallAt, small / two, 1.5, 2.5, false},
-		{"HTTP in 20 ms, 64 dial slots / 3,200 a second", fewAt, few / (64 / answersIn.Seconds()), 0.65, 0.85, false},
-		{"HTTP in 20 ms, best / raw16", manyAt, many / raw, 0.5, 0.75, false},
-		{"two daemons, DRAINERS=2 / one with 1", twoAt, two2 / one, 1.8, 0, false},
-		{"slot's begin to its attempts' commits, p99, seconds, the longest round", instantAt, last, 60, 6, true},
-	}
+	return f
 }
 
 func (r report) print(out io.Writer) {
-	raw, _ := best(r.Results, kindRaw, nil)
-	say(out, "%s, %d cores, %s. Settings that are not the defaults: %s\nMedians of %d interleaved rounds; only ratios within this run mean anything.\n\n",
-		r.At.Format(time.RFC3339), r.Cores, r.Server, r.Settings, len(r.Results[0].Rounds))
+	say(out, "%s, %d cores, %s\nSettings that are not the defaults: %s\nMedians of %d interleaved rounds, in %s; %d tenants with two due follow-ups each. Only ratios within this run mean anything.\nStatements, commits and bytes of WAL are those of one item.\n\n",
+		r.At.Format(time.RFC3339), r.Cores, r.Server, r.Settings, len(r.Results[0].Rounds), r.Took.Round(time.Second), r.Tenants)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	say(t, "items/s\tmin\tmax\tof raw16\trows/commit\tcommits\tstatements\tWAL B\t  each item;\n")
+	say(t, "items/s\tmin\tmax\t/raw16\t/2stmt16\t/River\tstatements\tcommits\tWAL\titems/commit\t\n")
 	for _, one := range r.Results {
-		all := one.each(sample.PerSecond)
-		item := func(of func(sample) int64) float64 {
-			return quantile(one.each(func(s sample) float64 { return float64(of(s)) / float64(s.Items) }), 0.5)
-		}
-		commits := item(func(s sample) int64 { return s.Commits })
-		say(t, "%.0f\t%.0f\t%.0f\t%.2f\t%s\t%.3f\t%s\t%.0f\t  %s\n", one.rate(), slices.Min(all), slices.Max(all), one.rate()/raw,
-			unless(commits == 0, "%.1f", 1/max(commits, 1e-9)), commits, unless(one.Rounds[0].Statements == 0, "%.2f", item(func(s sample) int64 { return s.Statements })),
-			item(func(s sample) int64 { return s.WAL }), one.Name)
+		m := one.Median
+		say(t, "%.0f\t%.0f\t%.0f\t%s\t%s\t%s\t%s\t%s\t%.0f\t%s\t  %s\n", m.PerSecond, m.Min, m.Max, some("%.2f", m.OfRaw), some("%.2f", m.OfTwo), some("%.2f", m.OfRiver),
+			some("%.3f", m.Statements), some("%.3f", m.Commits), m.WAL, some("%.1f", m.Rows), one.Name)
 	}
 	_ = t.Flush()
+	for _, one := range r.Results {
+		one.remark(out)
+	}
+	if len(r.Measures) == 0 {
+		return
+	}
 	say(out, "\n")
 	t = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	say(t, "measure\tvalue\tfloor\taim\t\tat\n")
+	say(t, "must be reached\tvalue\tfloor\taim\t\tat\n")
 	for _, m := range r.Measures {
-		say(t, "%s\t%.2f\t%g\t%s\t%s\t%s\n", m.Measure, m.Value, m.Floor, unless(m.Aim == 0, "%g", m.Aim), m.says(), m.Setting)
+		say(t, "%s\t%.2f\t%g\t%s\t%s\t%s\n", m.Measure, m.Value, m.Floor, some("%g", m.Aim), m.says(), m.Setting)
 	}
 	_ = t.Flush()
 }
+
+// remark says what is not in the table.
+func (r result) remark(out io.Writer) {
+	if r.Rounds[0].AfterSlot != nil {
+		median := func(of func(afterSlot) time.Duration) time.Duration {
+			return time.Duration(quantile(r.each(func(s sample) float64 { return float64(of(*s.AfterSlot)) }), 0.5)).Round(time.Millisecond)
+		}
+		say(out, "\n%s, a slot of %s: from its boundary to an attempt p50 %s, p99 %s; to an outcome p99 %s.\n", r.Name, slotTick,
+			median(func(a afterSlot) time.Duration { return a.P50 }), median(func(a afterSlot) time.Duration { return a.P99 }),
+			median(func(a afterSlot) time.Duration { return a.Outcome99 }))
+	}
+	if r.Kind == kindFleet {
+		say(out, "\n%s: daemons that had part of the work, by round: %.0f.\n", r.Name, r.each(func(s sample) float64 { return float64(s.Daemons) }))
+	}
+}
+
+// some prints a figure, or - where there is none.
+func some(format string, value float64) string { return unless(value <= 0, format, value) }
 
 // unless prints a figure, or - where it is none.
 func unless(none bool, format string, value float64) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -62,12 +63,12 @@ func startServer(ctx context.Context, url string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(home, 0o755); err != nil { //nolint:gosec // PostgreSQL's own user must reach what is in it
-		return nil, err
+	var pg *pgserver.Server
+	if err = os.Chmod(home, 0o755); err == nil { //nolint:gosec // PostgreSQL's own user must reach what is in it
+		pg, err = pgserver.Start(ctx, pgserver.Options{DataDir: filepath.Join(home, "postgres")})
 	}
-	pg, err := pgserver.Start(ctx, pgserver.Options{DataDir: filepath.Join(home, "postgres")})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(home))
 	}
 	return &server{url: pg.URL(), stop: func() error {
 		err := pg.Stop()
@@ -77,6 +78,9 @@ func startServer(ctx context.Context, url string) (*server, error) {
 		return err
 	}}, nil
 }
+
+// ours begins the names of databases that are made anew, so that on somebody's server none of theirs is deleted.
+const ours = "chasephone_bench_"
 
 // database makes an empty database of that name, deleting one that is there, and returns its URL.
 func (s *server) database(ctx context.Context, name string) (string, error) {
@@ -165,7 +169,7 @@ func (s *server) counters(ctx context.Context, database string) (c counters, err
 func (s *server) deserted(ctx context.Context, database string) error {
 	for {
 		var sessions int
-		err := s.ask(ctx, `select count(*) from pg_stat_activity where datname = $1`, []any{database}, &sessions)
+		err := s.ask(ctx, `select count(*) from pg_stat_activity where datname = $1 and backend_type = 'client backend'`, []any{database}, &sessions)
 		if err != nil || sessions == 0 {
 			return err
 		}

@@ -7,24 +7,42 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"chasephone/internal/drain"
 )
 
-// rounds are interleaved: one of every contender, then the next, so that whatever else the machine
-// does falls on all of them.
+// leastRounds are measured however long they take.
 const leastRounds = 3
 
-// speed measures everything in one run, and says how it compares.
+// extent is how much is measured in a round.
+type extent struct {
+	tenants int // each with two due follow-ups
+	seconds int // of pgbench
+}
+
+// speed measures everything in one run, and says how it compares. Rounds are interleaved, one of every
+// contender, then the next, so that whatever else the machine does falls on all of them.
 func speed(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("speed", flag.ContinueOnError)
 	database := flags.String("database", "", "a `URL` of a PostgreSQL to measure on, instead of one of our own")
 	file := flags.String("json", "", "a `file` to write the figures to")
-	budget := flags.Duration("for", 9*time.Minute, "further rounds are begun no later than this")
-	tenants := flags.Int("tenants", 10_000, "tenants, each with two due follow-ups")
+	budget := flags.Duration("for", 9*time.Minute, "further rounds are begun only where they end within this")
+	rounds := flags.Int("rounds", leastRounds, "the least number of rounds, however long they take")
+	only := flags.String("only", "", "measure only what has this `text` in its name, for who tunes it")
+	var e extent
+	flags.IntVar(&e.tenants, "tenants", 10_000, "tenants, each with two due follow-ups")
+	flags.IntVar(&e.seconds, "seconds", 3, "seconds of pgbench in a round")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *file != "" { // before ten minutes have gone by
+		if err := os.MkdirAll(filepath.Dir(*file), 0o755); err != nil {
+			return err
+		}
 	}
 	begun := time.Now()
 	srv, err := startServer(ctx, *database)
@@ -32,33 +50,28 @@ func speed(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer srv.close()
-	phones, err := startTelephones(ctx)
+	w, err := newWorld(ctx, srv, e)
+	defer w.close()
 	if err != nil {
 		return err
 	}
-	defer phones.stop()
-	all, err := contenders(ctx, srv, *tenants, phones)
-	if err != nil {
-		return err
+	w.all = slices.DeleteFunc(w.all, func(c contender) bool { return !strings.Contains(c.subject().Name, *only) })
+	if len(w.all) == 0 {
+		return fmt.Errorf("-only: nothing that is measured has %q in its name", *only)
 	}
-	defer func() {
-		for _, c := range all {
-			c.close()
-		}
-	}()
-	results := make([]result, len(all))
-	for round := 0; round < leastRounds || time.Since(begun) < *budget*time.Duration(round)/time.Duration(round+1); round++ {
-		for i, c := range all {
+	results := make([]result, len(w.all))
+	for round := 0; round < *rounds || time.Since(begun) < *budget*time.Duration(round)/time.Duration(round+1); round++ {
+		for i, c := range w.all {
 			one, err := measure(ctx, srv, c)
 			if err != nil {
-				return fmt.Errorf("%s: %w", c.name(), err)
+				return fmt.Errorf("%s: %w", c.subject().Name, err)
 			}
-			results[i].Name, results[i].Kind = c.name(), c.kind()
+			results[i].subject = c.subject()
 			results[i].Rounds = append(results[i].Rounds, one)
-			fmt.Fprintf(os.Stderr, "round %d: %-60s %9.0f/s\n", round+1, c.name(), one.PerSecond())
+			fmt.Fprintf(os.Stderr, "round %d: %-60s %9.0f/s\n", round+1, c.subject().Name, one.PerSecond())
 		}
 	}
-	report := newReport(ctx, srv, results, time.Since(begun))
+	report := newReport(ctx, srv, results, e, time.Since(begun))
 	report.print(out)
 	if *file == "" {
 		return nil
@@ -70,101 +83,109 @@ func speed(ctx context.Context, args []string, out io.Writer) error {
 	return os.WriteFile(*file, append(b, '\n'), 0o644) //nolint:gosec // figures that anybody may read
 }
 
-// contender is one thing that is measured, in a database of its own.
-type contender interface {
-	name() string
-	kind() string // of its figures, for the ratios
-	database() string
-	prepare(ctx context.Context) error // before each round; not timed
-	run(ctx context.Context) (items int, took time.Duration, err error)
-	verify(ctx context.Context) error // after each round
-	// counted is what it has sent in the newest round; false: only the server knows, once its sessions have ended.
-	counted() (statements, commits int64, ok bool)
-	close()
+// world is everything that is measured, and what it needs.
+type world struct {
+	all    []contender
+	phones []*telephones
+	home   string // of the program
 }
 
-// sample is one round of one contender.
-type sample struct {
-	Items      int           `json:"items"`
-	Took       time.Duration `json:"took_ns"`
-	Statements int64         `json:"statements,omitempty"`
-	Commits    int64         `json:"commits"`
-	WAL        int64         `json:"wal_bytes"`
-
-	Slots       int           `json:"dial_slots,omitempty"`
-	LastAttempt time.Duration `json:"last_attempt_p99_ns,omitempty"` // from the slot's begin to an attempt's commit
-}
-
-// PerSecond is items per second.
-func (s sample) PerSecond() float64 { return float64(s.Items) / s.Took.Seconds() }
-
-func measure(ctx context.Context, srv *server, c contender) (sample, error) {
-	if err := c.prepare(ctx); err != nil {
-		return sample{}, err
-	}
-	before, err := srv.counters(ctx, c.database())
+// newWorld makes it. What it returns with an error is to be closed, too.
+func newWorld(ctx context.Context, srv *server, e extent) (*world, error) {
+	w := &world{}
+	pgbench, err := findPgbench(ctx, srv)
 	if err != nil {
-		return sample{}, err
+		return w, err
 	}
-	items, took, err := c.run(ctx)
-	if err != nil {
-		return sample{}, err
+	for _, s := range []script{raw16, twoStatements16, batch64} {
+		w.add(newPgbench(srv, pgbench, s, e.seconds))
 	}
-	statements, commits, ok := c.counted()
-	if !ok {
-		if err := srv.deserted(ctx, c.database()); err != nil {
-			return sample{}, err
+	w.add(newRiver(srv, 2*e.tenants))
+	w.add(newSkipLocked(srv, e.tenants))
+	w.add(newGue(srv, e.tenants))
+	for _, s := range []setting{{e.tenants, 2, 64, 1}, {e.tenants, 2, 256, 1}, {e.tenants, 2, 1024, 1}, {e.tenants, 2, 1024, 2}, {e.tenants, 2, 2048, 3}} {
+		if err := w.contestant(ctx, srv, kindInstant, s, &instant{}); err != nil {
+			return w, err
 		}
 	}
-	after, err := srv.counters(ctx, c.database())
+	if err := w.overHTTP(ctx, srv, e); err != nil {
+		return w, err
+	}
+	ticked, err := newTicked(ctx, srv, setting{e.tenants, 2, 1024, 2})
 	if err != nil {
-		return sample{}, err
+		return w, err
 	}
-	if !ok {
-		commits = after.commits - before.commits
-	}
-	one := sample{Items: items, Took: took, Statements: statements, Commits: commits, WAL: after.wal - before.wal}
-	if p, is := c.(*contestant); is {
-		one.Slots, one.LastAttempt = p.slots, p.lastAttempt
-	}
-	return one, c.verify(ctx)
+	w.add(ticked)
+	return w, w.fleets(ctx, srv, e)
 }
 
-// settings of chasephone that are measured: over the carrier in this process, and over HTTP.
-func instantSettings(tenants int) []setting {
-	return []setting{{tenants, 2, 64, 1}, {tenants, 2, 256, 1}, {tenants, 2, 1024, 1}, {tenants, 2, 1024, 2}, {tenants, 2, 2048, 3}}
-}
+func (w *world) add(c contender) { w.all = append(w.all, c) }
 
-func httpSettings(tenants int) []setting {
-	return []setting{{tenants / 2, 2, 64, 1}, {tenants / 2, 2, 256, 1}, {tenants, 2, 512, 2}, {tenants, 2, 1024, 2}}
-}
-
-func contenders(ctx context.Context, srv *server, tenants int, phones *telephones) ([]contender, error) {
-	all := []contender{
-		newPgbench(srv, raw16), newPgbench(srv, twoStatements16), newPgbench(srv, batch64),
-		newRiver(srv, 2*tenants), newSkipLocked(srv, tenants), newGue(srv, tenants),
-	}
-	add := func(kind string, s setting, c drain.Carrier) error {
-		p, err := newContestant(ctx, srv, kind, s, c)
-		all = append(all, p)
+func (w *world) contestant(ctx context.Context, srv *server, kind string, s setting, c drain.Carrier) error {
+	p, err := newContestant(ctx, srv, kind, s, c)
+	if err != nil {
 		return err
 	}
-	for _, s := range instantSettings(tenants) {
-		if err := add(kindInstant, s, &instant{}); err != nil {
-			return nil, err
-		}
+	w.add(p)
+	return nil
+}
+
+func (w *world) company(ctx context.Context, after time.Duration) (*telephones, error) {
+	t, err := startTelephones(ctx, after)
+	if err == nil {
+		w.phones = append(w.phones, t)
 	}
-	for _, s := range httpSettings(tenants) {
-		if err := add(kindHTTP, s, phones.carrier); err != nil {
-			return nil, err
-		}
+	return t, err
+}
+
+func (w *world) overHTTP(ctx context.Context, srv *server, e extent) error {
+	phones, err := w.company(ctx, answersIn)
+	if err != nil {
+		return err
 	}
-	for _, f := range []fleet{{daemons: 1, drainers: 1}, {daemons: 2, drainers: 2}} {
-		c, err := newFleet(ctx, srv, f, tenants/5)
+	for _, s := range []setting{{e.tenants / 2, 2, 64, 1}, {e.tenants / 2, 2, 256, 1}, {e.tenants, 2, 512, 2}, {e.tenants, 2, 1024, 2}} {
+		c, err := phones.carrier()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, c)
+		if err := w.contestant(ctx, srv, kindHTTP, s, c); err != nil {
+			return err
+		}
 	}
-	return all, nil
+	return nil
+}
+
+func (w *world) fleets(ctx context.Context, srv *server, e extent) (err error) {
+	phones, err := w.company(ctx, fleetAnswersIn)
+	if err != nil {
+		return err
+	}
+	if w.home, err = os.MkdirTemp("", "chasephone-bench-"); err != nil {
+		return err
+	}
+	program := filepath.Join(w.home, "chasephone")
+	if err := build(ctx, program); err != nil {
+		return err
+	}
+	for _, daemons := range []int{1, 2} {
+		f, err := newFleet(ctx, srv, program, phones, daemons, daemons, e.tenants/5)
+		if err != nil {
+			return err
+		}
+		w.add(f)
+	}
+	return nil
+}
+
+// close may be asked of one that is not whole.
+func (w *world) close() {
+	for _, c := range w.all {
+		c.close()
+	}
+	for _, t := range w.phones {
+		t.stop()
+	}
+	if w.home != "" {
+		_ = os.RemoveAll(w.home)
+	}
 }

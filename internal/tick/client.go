@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,8 +35,9 @@ type ClientConfig struct {
 // NewClient makes the River client that works the slots, bridges arrivals and looks calls up.
 func NewClient(c ClientConfig) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker{fence: c.Fence, drain: c.Drain, metrics: c.Metrics, log: c.Log})
-	river.AddWorker(workers, &drainer{fence: c.Fence, drain: c.Drain, log: c.Log})
+	ticking := &atomic.Int64{}
+	river.AddWorker(workers, &worker{fence: c.Fence, drain: c.Drain, ticking: ticking, metrics: c.Metrics, log: c.Log})
+	river.AddWorker(workers, &drainer{fence: c.Fence, drain: c.Drain, ticking: ticking, log: c.Log})
 	poll := time.Second // a notification wakes it: this is for one that was lost
 	if c.Pooled {
 		poll = 100 * time.Millisecond // nothing wakes it but its own looking

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,8 +41,14 @@ func (Args) InsertOpts() river.InsertOpts { return once(queueTick) }
 // DrainArgs is the job of one further drainer of a slot.
 type DrainArgs struct {
 	SlotMillis int64 `json:"slot_ms"`
-	Drainer    int   `json:"drainer"` // from 2 on: the tick's own job is the first
+	Drainer    int   `json:"drainer"`          // from 2 on: the tick's own job is the first
+	Passed     int   `json:"passed,omitempty"` // how often the daemon that ticks passed it on
 }
+
+// mostPassed is how often the daemon that ticks passes a further drainer on to whoever else may take it,
+// whose dial slots are free. River gives a job to anybody: with one other daemon it is left with this
+// one, which then drains by itself, in one slot of thirty. Each time is a fetch of the queue's.
+const mostPassed = 5
 
 // Kind names the job.
 func (DrainArgs) Kind() string { return "drain" }
@@ -61,6 +68,7 @@ type worker struct {
 	river.WorkerDefaults[Args]
 	fence   Fence
 	drain   Drain
+	ticking *atomic.Int64 // the slot that this daemon ticks, as in Args; 0: none
 	metrics *Metrics
 	log     *slog.Logger
 }
@@ -80,6 +88,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[Args]) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(slot.Left, longest))
 	defer cancel()
+	w.ticking.Store(job.Args.SlotMillis)
+	defer w.ticking.CompareAndSwap(job.Args.SlotMillis, 0)
 	w.share(ctx, job.Args, slot)
 	// What is due is drained even where what is late cannot be closed, and while very much is new.
 	preparing, prepared := context.WithTimeout(ctx, min(slot.Left, longest)/3)
@@ -123,14 +133,24 @@ func (w *worker) share(ctx context.Context, args Args, slot Slot) {
 // drainer is one further drainer of a slot.
 type drainer struct {
 	river.WorkerDefaults[DrainArgs]
-	fence Fence
-	drain Drain
-	log   *slog.Logger
+	fence   Fence
+	drain   Drain
+	ticking *atomic.Int64 // see worker
+	log     *slog.Logger
 }
 
 func (w *drainer) Timeout(*river.Job[DrainArgs]) time.Duration { return longest + 15*time.Second }
 
-func (w *drainer) Work(ctx context.Context, _ *river.Job[DrainArgs]) error {
+func (w *drainer) Work(ctx context.Context, job *river.Job[DrainArgs]) error {
+	if w.ticking.Load() == job.Args.SlotMillis && job.Args.Passed < mostPassed {
+		next := job.Args
+		next.Passed++
+		_, err := river.ClientFromContext[pgx.Tx](ctx).Insert(ctx, next, nil)
+		if err == nil {
+			return nil
+		}
+		w.log.Warn("cannot pass a further drainer on: it drains here", "slot", time.UnixMilli(next.SlotMillis), "err", err)
+	}
 	// Late or doubled, it does no harm: places are counted in the slot that it is now.
 	slot, err := w.fence.Offer(ctx)
 	if err != nil {

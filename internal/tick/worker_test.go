@@ -70,7 +70,7 @@ func TestWorker(t *testing.T) {
 			t.Parallel()
 			reg := prometheus.NewRegistry()
 			drain := test.drain
-			w := &worker{fence: test.fence, drain: &drain, metrics: NewMetrics(reg), log: slog.New(slog.DiscardHandler)}
+			w := &worker{fence: test.fence, drain: &drain, ticking: &atomic.Int64{}, metrics: NewMetrics(reg), log: slog.New(slog.DiscardHandler)}
 			err := w.Work(t.Context(), &river.Job[Args]{JobRow: &rivertype.JobRow{}, Args: Args{SlotMillis: 60_000}})
 			if (err != nil) != test.refused {
 				t.Errorf("it ends with %v", err)
