@@ -140,10 +140,11 @@ func (g *guePeer) run(ctx context.Context) (int, time.Duration, error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	// By the time at which jobs are to run, which its index serves: by priority it sorts all of them each time.
 	workers, err := gue.NewWorkerPool(client, gue.WorkMap{"noop": func(context.Context, *gue.Job) error {
 		g.worked.Add(1)
 		return nil
-	}}, peerWorkers, gue.WithPoolPollInterval(time.Millisecond))
+	}}, peerWorkers, gue.WithPoolPollInterval(time.Millisecond), gue.WithPoolPollStrategy(gue.RunAtPollStrategy))
 	if err != nil {
 		return 0, 0, err
 	}

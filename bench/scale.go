@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -27,6 +28,11 @@ func scale(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *file != "" { // before half an hour has gone by
+		if err := os.MkdirAll(filepath.Dir(*file), 0o755); err != nil {
+			return err
+		}
+	}
 	srv, err := startServer(ctx, *database)
 	if err != nil {
 		return err
@@ -39,7 +45,7 @@ func scale(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("-sizes: %w", err)
 		}
-		name := "rows_" + strconv.FormatInt(rows, 10)
+		name := sized(rows)
 		w, err := newScaleWorld(ctx, srv, name, rows)
 		if err != nil {
 			return err
@@ -124,7 +130,7 @@ func (r *scaled) print(out io.Writer) {
 	}
 	_ = t.Flush()
 	say(out, "\n")
-	first, last := "rows_"+strconv.FormatInt(r.Sizes[0], 10), "rows_"+strconv.FormatInt(r.Sizes[len(r.Sizes)-1], 10)
+	first, last := sized(r.Sizes[0]), sized(r.Sizes[len(r.Sizes)-1])
 	all := []measured{
 		{"claim p50, " + last + " / " + first, last, r.claim(last) / r.claim(first), 2, 1.3, true},
 		{"claim p50, beside an old snapshot and dead rows / before", besideOld, r.claim(besideOld) / r.claim(withoutDead), 3, 1.5, true},
@@ -141,6 +147,9 @@ func (r *scaled) print(out io.Writer) {
 	}
 	_ = t.Flush()
 }
+
+// sized is the name of the database with so many rows.
+func sized(rows int64) string { return "chasephone_bench_" + strconv.FormatInt(rows, 10) }
 
 // newScaleWorld is a database of that name with that many rows; one that is there is used as it is.
 func newScaleWorld(ctx context.Context, srv *server, name string, rows int64) (*scaleWorld, error) {
